@@ -115,10 +115,11 @@ impl Core {
             () if thread.told() != thread.row.told_before.wrapping_add(1) => signalled::UNSURE,
             () => signalled::ROUND,
         };
+        let node = self.held_context(thread);
         let row = Finding {
             kind: finding_kind::SIGNALLED,
             detail,
-            ..self.signal(thread, addr, now_ns, capture)
+            ..self.signal(thread, node, addr, now_ns, capture)
         };
         if self.writer.push(row).is_none() {
             return;
@@ -131,10 +132,11 @@ impl Core {
         }
     }
 
-    /// A row for a signal of the thread, but for its kind and detail.
+    /// A row for a signal of the thread, which holds the locks of `node`, but for its kind and detail.
     fn signal(
         &mut self,
-        thread: &mut ThreadState,
+        thread: &ThreadState,
+        node: u32,
         addr: u64,
         time_ns: u64,
         capture: Capture<'_>,
@@ -144,7 +146,7 @@ impl Core {
             segment: thread.segment(),
             addr,
             stack: self.captured(capture),
-            node: self.held_context(thread),
+            node,
             time_ns,
             ..Finding::default()
         }
@@ -175,7 +177,7 @@ impl Core {
         let row = Finding {
             kind: finding_kind::SIGNALLED_HOLDING,
             detail: thread.row.acquisitions,
-            ..self.signal(thread, addr, now_ns, capture)
+            ..self.signal(thread, node, addr, now_ns, capture)
         };
         if let Some(row) = self.writer.push(row) {
             self.wakeups.holding.insert(&mut self.writer, of_this, row);
