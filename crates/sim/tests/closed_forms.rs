@@ -192,7 +192,18 @@ fn the_slice_of_an_over_committed_virtual_cpu() {
 }
 
 fn run(workload: &str, lock: &str, threads: u32, parks: bool, seed: u64) -> Figures {
-    let mut config = Config::new(machine());
+    run_on(machine(), workload, lock, threads, parks, seed)
+}
+
+fn run_on(
+    machine: Machine,
+    workload: &str,
+    lock: &str,
+    threads: u32,
+    parks: bool,
+    seed: u64,
+) -> Figures {
+    let mut config = Config::new(machine);
     (config.guest, config.parks, config.seed, config.cpus) = (true, parks, seed, Some(8));
     // Turns that end within what is simulated.
     (config.machine.scheduler.latency_ms, config.machine.scheduler.min_granularity_ms) =
@@ -216,12 +227,14 @@ const LOCKS: [&str; 8] =
 
 #[test]
 fn a_hand_over_of_a_ticket_lock_is_no_shorter_than_a_transfer_and_goes_round() {
-    let figures = run("micro", "ticket", 8, true, 1);
+    // Who is near takes the lock more often in the beginning, before the others have come.
+    let mut machine = machine();
+    machine.line.hop = 0.0;
+    let figures = run_on(machine.clone(), "micro", "ticket", 8, true, 1);
     let (least, most) = figures.least_and_most();
-    // But for the first microsecond, in which they come, and those who are near take it again.
-    assert!(most - least <= 16, "first come, first served: {least} to {most}");
+    // But for the first microsecond, in which they come.
+    assert!(most - least <= 8, "first come, first served: {least} to {most}");
     let each = figures.seconds / figures.operations.iter().sum::<u64>() as f64 * 1e9;
-    let machine = machine();
     // The unlock, and the look of the next.
     assert!(each > 2.0 * machine.line.complex * (1.0 - machine.line.spread), "{each}");
     // Nobody needs more than each of the others' looks, twice, and its own.
