@@ -2,7 +2,7 @@
 
 use crate::hybrid_mutex::RawHybridMutex;
 use crate::mcs::RawMcs;
-use crate::mutex::RawMutex;
+use crate::mutex::{Layout, RawMutex};
 use crate::platform::Platform;
 use crate::pvqspinlock::{Mode, RawPvQspinlock};
 use crate::qspinlock::RawQspinlock;
@@ -80,7 +80,7 @@ exclusive! {
     [P: Platform] RawMcs<P>, spins: true;
     [P: Platform] RawQspinlock<P>, spins: true;
     [P: Platform, M: Mode] RawPvQspinlock<P, M>, spins: true;
-    [P: Platform] RawMutex<P>, spins: false;
+    [P: Platform, L: Layout<P>] RawMutex<P, L>, spins: false;
     [P: Platform] RawHybridMutex<P>, spins: false;
     [P: Platform] RawRtMutex<P>, spins: false;
     [P: Platform] RawBinary<P>, spins: false;

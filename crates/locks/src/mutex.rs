@@ -13,17 +13,29 @@
 //! can have a deadline instead of being interrupted by signals. And the mutex may be freed by who
 //! has unlocked it last: the kernel's is not to be used for counts of references to what it lies
 //! in, POSIX' is, and so is this.
+//!
+//! How its parts lie in memory is its [`Layout`]: as the kernel's do, or in few bytes ([`Compact`]).
+
+mod compact;
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+pub use compact::Compact;
 
 use crate::osq::RawOsq;
 use crate::owner::{Owner, Waiting};
 use crate::platform::{Atomic, Platform, Task};
 use crate::sleeper::Sleeper;
 use crate::wait_list::{List, Node};
-use crate::wait_lock::WaitLock;
+use crate::wait_lock::{WaitGuard, WaitLock};
 
-struct Waiter<P: Platform> {
+/// A thread that waits for a mutex.
+pub struct Waiter<P: Platform> {
     task: Task,
     sleeper: Sleeper<P>,
+    /// Where its record can be found, for layouts in which the list does not say so itself.
+    tail: u32,
 }
 
 impl<P: Platform> Waiting<P> for Waiter<P> {
@@ -36,17 +48,52 @@ impl<P: Platform> Waiting<P> for Waiter<P> {
     }
 }
 
-/// A mutex. Not recursive; who locks it unlocks it.
-pub struct RawMutex<P: Platform> {
-    owner: Owner<P>,
+/// The parts of a mutex, and where a thread waits that wants it.
+pub trait Layout<P: Platform>: Send + Sync + 'static {
+    /// The word of the owner.
+    type Owner: Atomic<usize>;
+    /// The word of the queue of those who spin.
+    type Tail: Atomic<u32>;
+    /// What a thread needs to wait, until it is dropped.
+    type Place;
+    /// The list of waiters, locked until it is dropped.
+    type Waiters<'a>: Deref<Target = List<Waiter<P>>>
+    where
+        Self: 'a;
+
+    /// Those of a free mutex.
+    fn free() -> Self;
+    /// Who has it.
+    fn owner(&self) -> &Owner<P, Self::Owner>;
     /// Where those spin one behind the other who have not slept yet.
+    fn osq(&self) -> &RawOsq<P, Self::Tail>;
+    /// First come, first served.
+    fn lock_waiters(&self) -> Self::Waiters<'_>;
+
+    /// A place for the calling thread. None: there is none left.
+    fn claim() -> Option<Self::Place>;
+    /// Whether it may spin from there.
+    fn may_spin(place: &Self::Place) -> bool;
+    /// The record of the task that has the place, which is then to be [`Layout::note`]d.
+    fn record(place: &Self::Place, task: Task) -> Node<Waiter<P>>;
+    /// Notes where the record is, which does not move from here on, before it is put in the list.
+    fn note(place: &Self::Place, record: &Node<Waiter<P>>);
+}
+
+/// As the kernel has them, in 32 bytes where a pointer takes 8.
+pub struct Kernels<P: Platform> {
+    owner: Owner<P>,
     osq: RawOsq<P>,
     waiters: WaitLock<P, List<Waiter<P>>>,
 }
 
-impl<P: Platform> RawMutex<P> {
-    /// A free mutex.
-    pub fn new_in() -> Self {
+impl<P: Platform> Layout<P> for Kernels<P> {
+    type Owner = P::Long;
+    type Tail = P::Word;
+    type Place = ();
+    type Waiters<'a> = WaitGuard<'a, P, List<Waiter<P>>>;
+
+    fn free() -> Self {
         Self {
             owner: Owner::from_word(P::Long::new(0)),
             osq: RawOsq::new_in(),
@@ -54,10 +101,65 @@ impl<P: Platform> RawMutex<P> {
         }
     }
 
+    #[inline]
+    fn owner(&self) -> &Owner<P> {
+        &self.owner
+    }
+
+    #[inline]
+    fn osq(&self) -> &RawOsq<P> {
+        &self.osq
+    }
+
+    #[inline]
+    fn lock_waiters(&self) -> Self::Waiters<'_> {
+        self.waiters.lock()
+    }
+
+    #[inline]
+    fn claim() -> Option<()> {
+        Some(())
+    }
+
+    #[inline]
+    fn may_spin((): &()) -> bool {
+        true
+    }
+
+    #[inline]
+    fn record((): &(), task: Task) -> Node<Waiter<P>> {
+        Node::new(Waiter { task, sleeper: Sleeper::new(), tail: 0 })
+    }
+
+    #[inline]
+    fn note((): &(), _: &Node<Waiter<P>>) {}
+}
+
+/// Nanoseconds that who has no place to wait in sleeps between two attempts.
+const NAP: u64 = 1_000_000;
+
+/// A mutex. Not recursive; who locks it unlocks it.
+#[repr(transparent)]
+pub struct RawMutex<P: Platform, L: Layout<P> = Kernels<P>> {
+    parts: L,
+    platform: PhantomData<P>,
+}
+
+impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
+    /// A free mutex.
+    pub fn new_in() -> Self {
+        Self { parts: L::free(), platform: PhantomData }
+    }
+
+    #[inline]
+    fn owner(&self) -> &Owner<P, L::Owner> {
+        self.parts.owner()
+    }
+
     /// Takes the lock, and waits for that as long as it takes.
     #[inline]
     pub fn lock(&self) {
-        if !self.owner.try_lock_fast() {
+        if !self.owner().try_lock_fast() {
             self.lock_slow(None);
         }
     }
@@ -65,14 +167,14 @@ impl<P: Platform> RawMutex<P> {
     /// Takes the lock if nobody has it.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        self.owner.try_lock(P::current()).is_ok()
+        self.owner().try_lock(P::current()).is_ok()
     }
 
     /// Takes the lock, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never)
     /// has come. True if it has the lock.
     #[inline]
     pub fn lock_until(&self, deadline: Option<u64>) -> bool {
-        self.owner.try_lock_fast() || self.lock_slow(deadline)
+        self.owner().try_lock_fast() || self.lock_slow(deadline)
     }
 
     #[cold]
@@ -80,23 +182,28 @@ impl<P: Platform> RawMutex<P> {
         let me = P::current();
         // Before queueing to spin: a free lock must not be waited for behind a spinner that was
         // preempted.
-        if self.owner.try_lock(me).is_ok() || self.spin(me) {
+        if self.owner().try_lock(me).is_ok() {
             return true;
         }
-        let mut waiters = self.waiters.lock();
-        if self.owner.try_lock(me).is_ok() {
+        let Some(place) = L::claim() else { return self.poll(me, deadline) };
+        if L::may_spin(&place) && self.spin(me) {
             return true;
         }
-        let node = Node::new(Waiter { task: me, sleeper: Sleeper::new() });
+        let mut waiters = self.parts.lock_waiters();
+        if self.owner().try_lock(me).is_ok() {
+            return true;
+        }
+        let node = L::record(&place, me);
+        L::note(&place, &node);
         // SAFETY: it stays where it is, and is removed below.
         unsafe { waiters.push_back(&node) };
-        self.owner.set_waiters();
+        self.owner().set_waiters();
         let mut expired = false;
         let taken = loop {
             // Under the wait lock: who released the lock before has told us before this, and is to
             // be forgotten; who releases it later tells us later.
             node.value.sleeper.arm();
-            if self.owner.try_lock(me).is_ok() {
+            if self.owner().try_lock(me).is_ok() {
                 break true;
             }
             if expired {
@@ -106,8 +213,9 @@ impl<P: Platform> RawMutex<P> {
             expired = !node.value.sleeper.sleep(deadline);
             // Only the first waiter is woken.
             let taken = !expired
-                && (self.owner.try_lock_or_hand_off(me).is_ok() || self.owner.spin(me, || true));
-            waiters = self.waiters.lock();
+                && (self.owner().try_lock_or_hand_off(me).is_ok()
+                    || self.owner().spin(me, || true));
+            waiters = self.parts.lock_waiters();
             if taken {
                 break true;
             }
@@ -115,7 +223,7 @@ impl<P: Platform> RawMutex<P> {
         // SAFETY: inserted above; only we remove it.
         unsafe { waiters.remove(&node) };
         if waiters.is_empty() {
-            self.owner.clear_flags();
+            self.owner().clear_flags();
         }
         taken
     }
@@ -124,13 +232,33 @@ impl<P: Platform> RawMutex<P> {
     /// without: it has waited long enough.
     fn spin(&self, me: Task) -> bool {
         // Not to queue in vain.
-        if self.owner.task().is_some_and(|owner| !P::is_running(owner)) || !self.osq.lock() {
+        if self.owner().task().is_some_and(|owner| !P::is_running(owner))
+            || !self.parts.osq().lock()
+        {
             return false;
         }
-        let taken = self.owner.spin(me, || true);
+        let taken = self.owner().spin(me, || true);
         // SAFETY: locked above.
-        unsafe { self.osq.unlock() };
+        unsafe { self.parts.osq().unlock() };
         taken
+    }
+
+    /// Takes the lock without a place to wait in: looks at it from time to time.
+    #[cold]
+    fn poll(&self, me: Task, deadline: Option<u64>) -> bool {
+        // Nobody tells it.
+        let sleeper = Sleeper::<P>::new();
+        loop {
+            if self.owner().try_lock(me).is_ok() {
+                return true;
+            }
+            let now = P::now();
+            let next = now.saturating_add(NAP);
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return false;
+            }
+            sleeper.sleep(Some(deadline.map_or(next, |deadline| deadline.min(next))));
+        }
     }
 
     /// Releases the lock.
@@ -139,19 +267,19 @@ impl<P: Platform> RawMutex<P> {
     /// The calling thread holds it.
     #[inline]
     pub unsafe fn unlock(&self) {
-        if !self.owner.unlock_fast() {
-            self.owner.unlock_slow(&self.waiters);
+        if !self.owner().unlock_fast() {
+            self.owner().unlock_slow(|| self.parts.lock_waiters());
         }
     }
 
     /// Whether anyone holds it now.
     pub fn is_locked(&self) -> bool {
-        self.owner.task().is_some()
+        self.owner().task().is_some()
     }
 
     /// Whether the calling thread holds it.
     pub fn is_owned(&self) -> bool {
-        self.owner.task() == Some(P::current())
+        self.owner().task() == Some(P::current())
     }
 }
 
@@ -160,11 +288,12 @@ impl RawMutex<crate::platform::linux::Linux> {
     /// A free mutex, for statics.
     pub const fn new() -> Self {
         use core::sync::atomic::{AtomicU32, AtomicUsize};
-        Self {
+        let parts = Kernels {
             owner: Owner::from_word(AtomicUsize::new(0)),
             osq: RawOsq::new(),
             waiters: WaitLock::from_word(AtomicU32::new(0), List::new()),
-        }
+        };
+        Self { parts, platform: PhantomData }
     }
 }
 

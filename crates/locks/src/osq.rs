@@ -16,6 +16,7 @@
 //! handler of a signal that came while its thread was in a queue, there is none; the latter the
 //! caller must rule out.
 
+use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::platform::{Atomic, Platform, Word, await_until};
@@ -40,14 +41,16 @@ impl<W: Word> Node<W> {
 }
 
 /// An optimistic spin queue. Not recursive, and a thread is in one at a time.
-pub struct RawOsq<P: Platform> {
-    tail: P::Word,
+#[repr(transparent)]
+pub struct RawOsq<P: Platform, T = <P as Platform>::Word> {
+    tail: T,
+    platform: PhantomData<P>,
 }
 
-impl<P: Platform> RawOsq<P> {
+impl<P: Platform, T: Atomic<u32>> RawOsq<P, T> {
     /// A free one.
     pub fn new_in() -> Self {
-        Self { tail: P::Word::new(NOBODY) }
+        Self { tail: T::new(NOBODY), platform: PhantomData }
     }
 
     /// Waits for the lock as long as it makes sense to spin. False: it does not, and the caller
@@ -197,7 +200,7 @@ impl<P: Platform> RawOsq<P> {
 impl RawOsq<crate::platform::linux::Linux> {
     /// A free one, for statics.
     pub const fn new() -> Self {
-        Self { tail: core::sync::atomic::AtomicU32::new(NOBODY) }
+        Self { tail: core::sync::atomic::AtomicU32::new(NOBODY), platform: PhantomData }
     }
 }
 

@@ -14,12 +14,13 @@
 //!
 //! HANDOFF and PICKUP never stand without a task. WAITERS changes under the wait lock only.
 
+use core::marker::PhantomData;
+use core::ops::Deref;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::platform::{Atomic, Platform, Task};
 use crate::sleeper::Sleeper;
 use crate::wait_list::List;
-use crate::wait_lock::WaitLock;
 
 const WAITERS: usize = 1;
 const HANDOFF: usize = 2;
@@ -27,22 +28,24 @@ const PICKUP: usize = 4;
 const FLAGS: usize = WAITERS | HANDOFF | PICKUP;
 
 /// Who has a mutex.
-pub(crate) struct Owner<P: Platform> {
-    word: P::Long,
+#[repr(transparent)]
+pub struct Owner<P: Platform, L = <P as Platform>::Long> {
+    word: L,
+    platform: PhantomData<P>,
 }
 
 /// Who waits for a mutex.
-pub(crate) trait Waiting<P: Platform> {
+pub trait Waiting<P: Platform> {
     /// Who it is.
     fn task(&self) -> Task;
     /// What it sleeps by.
     fn sleeper(&self) -> &Sleeper<P>;
 }
 
-impl<P: Platform> Owner<P> {
+impl<P: Platform, L: Atomic<usize>> Owner<P, L> {
     /// Nobody, over a word of 0.
-    pub const fn from_word(word: P::Long) -> Self {
-        Self { word }
+    pub const fn from_word(word: L) -> Self {
+        Self { word, platform: PhantomData }
     }
 
     /// Takes a lock that nobody has or waits for.
@@ -101,7 +104,10 @@ impl<P: Platform> Owner<P> {
     /// has to take the wait lock before it is done with it, and so after us. Hence it may free the
     /// mutex then.
     #[cold]
-    pub fn unlock_slow(&self, waiters: &WaitLock<P, List<impl Waiting<P>>>) {
+    pub fn unlock_slow<W: Waiting<P>, G>(&self, lock_waiters: impl Fn() -> G)
+    where
+        G: Deref<Target = List<W>>,
+    {
         loop {
             // Relaxed: a guess, which the exchange verifies.
             let word = self.word.load(Relaxed);
@@ -112,7 +118,7 @@ impl<P: Platform> Owner<P> {
                 }
                 continue;
             }
-            let waiters = waiters.lock();
+            let waiters = lock_waiters();
             // SAFETY: it is in the list, hence alive as long as we have the wait lock.
             let first = waiters.first().map(|first| unsafe { &(*first.as_ptr()).value });
             // None: those who waited have given up.

@@ -16,6 +16,9 @@ use core::sync::atomic::compiler_fence;
 use crate::event::Event;
 use crate::platform::{Atomic, Platform, Word};
 
+/// No record.
+const NOTHING: usize = 0;
+
 /// Nodes of a CPU.
 const NODES: u32 = 4;
 
@@ -30,7 +33,7 @@ const MORE_NODES: [Event; NODES as usize - 1] =
     [Event::LockUseNode2, Event::LockUseNode3, Event::LockUseNode4];
 
 /// A place in a queue.
-pub(crate) struct Node<W> {
+pub struct Node<W> {
     /// The tail that is the follower.
     pub next: W,
     /// 1 once it is the head of the queue.
@@ -43,33 +46,56 @@ pub(crate) struct Node<W> {
 
 /// A CPU's nodes.
 #[repr(align(64))]
-pub(crate) struct Nodes<W> {
+pub struct Nodes<W, L> {
     nodes: [Node<W>; NODES as usize],
+    /// For locks whose waiters have records elsewhere: where that of the node's waiter is.
+    records: [L; NODES as usize],
     /// How many are in use: the first ones, as handlers end before what they have interrupted goes
     /// on.
     used: W,
 }
 
-impl<W: Word> Nodes<W> {
+impl<W: Word, L: Atomic<usize>> Nodes<W, L> {
     pub(crate) fn new() -> Self {
         let zero = || W::new(0);
         let node = |_| Node { next: zero(), locked: zero(), state: zero(), kick: zero() };
-        Self { nodes: core::array::from_fn(node), used: zero() }
+        Self {
+            nodes: core::array::from_fn(node),
+            records: core::array::from_fn(|_| L::new(NOTHING)),
+            used: zero(),
+        }
     }
+}
+
+const fn index(tail: u32) -> usize {
+    ((tail >> INDEX_SHIFT) & (NODES - 1)) as usize
+}
+
+#[inline]
+fn nodes<P: Platform>(tail: u32) -> &'static Nodes<P::Word, P::Long> {
+    &P::per_cpu((tail >> CPU_SHIFT) - 1).qnodes
 }
 
 /// The node that a tail names, which is not 0.
 #[inline]
 pub(crate) fn node<P: Platform>(tail: u32) -> &'static Node<P::Word> {
-    let index = (tail >> INDEX_SHIFT) & (NODES - 1);
-    &P::per_cpu((tail >> CPU_SHIFT) - 1).qnodes.nodes[index as usize]
+    &nodes::<P>(tail).nodes[index(tail)]
+}
+
+/// Where the record is of the waiter in the node that a tail names, which is not 0; see
+/// [`Place::set_record`].
+#[inline]
+pub(crate) fn record<P: Platform, T>(tail: u32) -> *const T {
+    // Relaxed: the lock that the record's list is under orders it.
+    let address = nodes::<P>(tail).records[index(tail)].load(Relaxed);
+    core::ptr::with_exposed_provenance(address)
 }
 
 /// A node in use, until dropped.
-pub(crate) struct Place<P: Platform> {
+pub struct Place<P: Platform> {
     /// The tail that names it.
     pub tail: u32,
-    nodes: &'static Nodes<P::Word>,
+    nodes: &'static Nodes<P::Word, P::Long>,
 }
 
 impl<P: Platform> Place<P> {
@@ -95,7 +121,19 @@ impl<P: Platform> Place<P> {
     /// The node.
     #[inline]
     pub fn node(&self) -> &'static Node<P::Word> {
-        &self.nodes.nodes[((self.tail >> INDEX_SHIFT) & (NODES - 1)) as usize]
+        &self.nodes.nodes[index(self.tail)]
+    }
+
+    /// Says where the waiter's record is, before it is put in a list.
+    pub fn set_record<T>(&self, record: &T) {
+        let address = core::ptr::from_ref(record).expose_provenance();
+        // Relaxed: as in `record`.
+        self.nodes.records[index(self.tail)].store(address, Relaxed);
+    }
+
+    /// Whether it is in the handler of a signal that has interrupted another wait.
+    pub const fn is_nested(&self) -> bool {
+        index(self.tail) > 0
     }
 }
 
@@ -105,7 +143,7 @@ impl<P: Platform> Drop for Place<P> {
         // Until here a handler must not use it.
         compiler_fence(SeqCst);
         // Relaxed: as in `claim`.
-        self.nodes.used.store((self.tail >> INDEX_SHIFT) & (NODES - 1), Relaxed);
+        self.nodes.used.store(index(self.tail) as u32, Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@ const ASLEEP: u32 = 0;
 const WOKEN: u32 = 1;
 
 /// A thread that sleeps until it is woken: and for a reason that its waker has written down before.
-pub(crate) struct Sleeper<P: Platform> {
+pub struct Sleeper<P: Platform> {
     word: P::Word,
 }
 
@@ -62,7 +62,7 @@ impl<P: Platform> Sleeper<P> {
 
 /// A wake to be sent to a sleeper that has been told.
 #[must_use = "the sleeper sleeps until it is sent"]
-pub(crate) struct Wake<P: Platform> {
+pub struct Wake<P: Platform> {
     word: *const P::Word,
     /// Whether nobody else has told it since it was armed, and sends it a wake.
     asleep: bool,

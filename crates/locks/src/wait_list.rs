@@ -6,7 +6,7 @@ use core::marker::PhantomPinned;
 use core::ptr::{self, NonNull};
 
 /// A record in a list. It stays where it is from its insertion to its removal.
-pub(crate) struct Node<T> {
+pub struct Node<T> {
     next: Cell<*const Node<T>>,
     prev: Cell<*const Node<T>>,
     /// What the list's users keep for a waiter.
@@ -29,7 +29,7 @@ impl<T> Node<T> {
 /// A list of waiters, in the order in which they are to be served.
 ///
 /// Invariant: all nodes in it are alive. Who inserts one removes it before it ends.
-pub(crate) struct List<T> {
+pub struct List<T> {
     first: Cell<*const Node<T>>,
     last: Cell<*const Node<T>>,
 }
@@ -42,6 +42,15 @@ impl<T> List<T> {
     /// Nobody.
     pub const fn new() -> Self {
         Self { first: Cell::new(ptr::null()), last: Cell::new(ptr::null()) }
+    }
+
+    /// The list of which these are the ends; nobody, if there are none.
+    ///
+    /// # Safety
+    /// They are the ends of a list, which is not used otherwise as long as this one is.
+    pub unsafe fn from_ends(ends: Option<[*const Node<T>; 2]>) -> Self {
+        let [first, last] = ends.unwrap_or([ptr::null(); 2]);
+        Self { first: Cell::new(first), last: Cell::new(last) }
     }
 
     /// Whether nobody waits.

@@ -56,7 +56,7 @@ pub(crate) unsafe fn unlock<W: Word>(word: *const W) {
 }
 
 /// A value under a short lock. Not recursive.
-pub(crate) struct WaitLock<P: Platform, T> {
+pub struct WaitLock<P: Platform, T> {
     word: P::Word,
     value: UnsafeCell<T>,
 }
@@ -85,7 +85,7 @@ impl<P: Platform, T> WaitLock<P, T> {
 }
 
 /// The lock held; dropped, released.
-pub(crate) struct WaitGuard<'a, P: Platform, T>(&'a WaitLock<P, T>);
+pub struct WaitGuard<'a, P: Platform, T>(&'a WaitLock<P, T>);
 
 impl<P: Platform, T> Deref for WaitGuard<'_, P, T> {
     type Target = T;

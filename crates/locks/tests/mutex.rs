@@ -6,12 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use lockwright::mutex::RawMutex;
+use lockwright::mutex::{Compact, RawMutex};
 use lockwright::platform::linux::Linux;
 
 use sleeping::sleeping_mutex;
 
 sleeping_mutex!(RawMutex<Linux>, is_owned);
+
+mod compact {
+    use super::*;
+
+    sleeping_mutex!(RawMutex<Linux, Compact<Linux>>, is_owned);
+}
 
 /// Without a hand-off, a thread that has hardly unlocked before it locks again could keep all
 /// others out.

@@ -6,7 +6,7 @@ use lockwright::exclusive::Exclusive;
 use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mcs::RawMcs;
-use lockwright::mutex::RawMutex;
+use lockwright::mutex::{Compact, RawMutex};
 use lockwright::percpu_rwsem::RawPercpuRwSem;
 use lockwright::platform::linux::Linux;
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
@@ -159,6 +159,10 @@ ops! {
     RawPvQspinlock<Linux, SingleSteal> { write: lock try_lock unlock; }
     RawPvQspinlock<Linux, Unfair> { write: lock try_lock unlock; }
     RawMutex<Linux> {
+        write: lock try_lock unlock;
+        write until: lock_until;
+    }
+    RawMutex<Linux, Compact<Linux>> {
         write: lock try_lock unlock;
         write until: lock_until;
     }

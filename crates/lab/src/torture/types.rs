@@ -5,7 +5,7 @@ use lockwright::bkl::RawBkl;
 use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mcs::RawMcs;
-use lockwright::mutex::RawMutex;
+use lockwright::mutex::{Compact, RawMutex};
 use lockwright::percpu_rwsem::RawPercpuRwSem;
 use lockwright::platform::linux::Linux;
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
@@ -155,6 +155,7 @@ pub const TYPES: &[Type] = &[
     Type::new::<Irqsave<RawQrwLock<Linux>>>("rw_lock_irq").readers().irqsave(),
     Type::new::<RawSeqLock<Linux>>("seqlock"),
     Type::new::<RawMutex<Linux>>("mutex_lock").sleeps(),
+    Type::new::<RawMutex<Linux, Compact<Linux>>>("mutex_compact").sleeps(),
     Type::new::<RawHybridMutex<Linux>>("hybrid_mutex").sleeps(),
     Type::new::<RawHybridRwLock<Linux>>("hybrid_rwlock").sleeps().readers(),
     Type::new::<RawBiasedRwLock<Linux>>("biased_rwlock").sleeps().readers(),

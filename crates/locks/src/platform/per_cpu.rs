@@ -16,7 +16,7 @@ pub struct PerCpu<W: Word, L: Atomic<usize>> {
     /// [`super::Platform::is_running`].
     pub sleeping: W,
     pub(crate) osq: osq::Node<W>,
-    pub(crate) qnodes: qnode::Nodes<W>,
+    pub(crate) qnodes: qnode::Nodes<W, L>,
     pub(crate) buckets: pv_hash::Buckets<W, L>,
     pub(crate) visible_readers: VisibleReaders<W, L>,
     /// Its task, where CPUs are threads.

@@ -429,7 +429,7 @@ impl<P: Platform> RawWwMutex<P> {
             self.ctx.store(NO_CTX, Relaxed);
         }
         if !self.owner.unlock_fast() {
-            self.owner.unlock_slow(&self.waiters);
+            self.owner.unlock_slow(|| self.waiters.lock());
         }
     }
 

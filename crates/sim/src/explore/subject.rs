@@ -8,7 +8,7 @@ use lockwright::exclusive::Exclusive;
 use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mcs::{Mcs, Node, RawMcs};
-use lockwright::mutex::RawMutex;
+use lockwright::mutex::{Compact, RawMutex};
 use lockwright::percpu_rwsem::RawPercpuRwSem;
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
 use lockwright::qrwlock::RawQrwLock;
@@ -234,6 +234,8 @@ impl Kind {
     }
 }
 
+type CompactMutex = RawMutex<Explored, Compact<Explored>>;
+
 /// Those that are sound.
 pub const KINDS: &[Kind] = &[
     Kind::exclusive::<RawQspinlock<Explored>>("qspinlock", "queued spinlock"),
@@ -246,6 +248,7 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<Cna<Explored>>("cna", "CNA: MCS that prefers the holder's socket"),
     Kind::exclusive::<RawMcs<Explored>>("k42", "MCS lock without nodes of callers (K42)"),
     Kind::of::<RawMutex<Explored>>("mutex", "kernel's mutex").deadlines(),
+    Kind::of::<CompactMutex>("mutex_compact", "kernel's mutex in few bytes").deadlines(),
     Kind::of::<RawHybridMutex<Explored>>("hybrid_mutex", "hybrid mutex of user space").deadlines(),
     Kind::of::<RawRtMutex<Explored>>("rtmutex", "mutex with priority inheritance").deadlines(),
     Kind::of::<Binary>("semaphore", "semaphore of one").deadlines(),
@@ -395,6 +398,7 @@ impl New for Binary {
 
 timed! {
     RawMutex<Explored>: |it, deadline| it.lock_until(deadline), it.try_lock(), it.unlock();
+    CompactMutex: |it, deadline| it.lock_until(deadline), it.try_lock(), it.unlock();
     RawHybridMutex<Explored>: |it, deadline| it.lock_until(deadline), it.try_lock(), it.unlock();
     RawRtMutex<Explored>: |it, deadline| it.lock_until(deadline).is_ok(), it.try_lock(), it.unlock();
     Binary: |it, deadline| it.0.down_until(deadline), it.0.try_down(), it.0.up();
@@ -414,7 +418,7 @@ macro_rules! new_in {
 }
 
 new_in! {
-    RawMutex<Explored>, RawHybridMutex<Explored>, RawRtMutex<Explored>, RawRwSem<Explored>,
+    RawMutex<Explored>, CompactMutex, RawHybridMutex<Explored>, RawRtMutex<Explored>, RawRwSem<Explored>,
     RawQrwLock<Explored>, RawHybridRwLock<Explored>, RawBiasedRwLock<Explored>,
     RawPercpuRwSem<Explored>
 }
