@@ -34,14 +34,23 @@ fn differing(family: &Family, command: &str, options: &[&str]) -> Vec<String> {
     found.into_iter().map(|difference| difference.name).collect()
 }
 
-#[test]
-fn cases_say_the_same_on_the_hybrid_mutex() {
+fn cases_say_the_same_on(lock: &str) {
     for name in FAMILIES {
-        let differing = differing(&Family::build(name), "swap", &["--lock", "hybrid"]);
+        let differing = differing(&Family::build(name), "swap", &["--lock", lock]);
         let wrong: Vec<_> =
             differing.iter().filter(|case| !EXEMPT.contains(&case.as_str())).collect();
         assert!(wrong.is_empty(), "{name}: {wrong:?}");
     }
+}
+
+#[test]
+fn cases_say_the_same_on_the_hybrid_mutex() {
+    cases_say_the_same_on("hybrid");
+}
+
+#[test]
+fn cases_say_the_same_on_the_kernels_mutex() {
+    cases_say_the_same_on("mutex");
 }
 
 #[test]

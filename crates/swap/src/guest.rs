@@ -2,7 +2,7 @@
 //! to it, by system calls that leave errno alone.
 
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use lockwright::platform::patience::Patience;
 use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word, low_byte};
@@ -142,6 +142,117 @@ impl<L: Layout> Word for Cell<L> {
     #[inline(always)]
     fn compare_exchange_byte(&self, current: u8, new: u8, _success: Ordering) -> Result<u8, u8> {
         low_byte::compare_exchange(&self.0, current, new)
+    }
+}
+
+/// An owner in 4 bytes: the thread's id, and the lock's flags in the uppermost [`OWNER_FLAGS`] bits, so
+/// that without any it is what the C library has there.
+#[repr(transparent)]
+pub struct OwnerWord(AtomicU32);
+
+/// How many flags there are. An id has at most 22 bits.
+pub const OWNER_FLAGS: u32 = Task::ALIGN.trailing_zeros();
+
+impl OwnerWord {
+    /// As the lock has it: a multiple of [`Task::ALIGN`], and flags.
+    const fn of(word: u32) -> usize {
+        word.rotate_left(OWNER_FLAGS) as usize
+    }
+
+    /// As it lies in memory.
+    const fn word(value: usize) -> u32 {
+        (value as u32).rotate_right(OWNER_FLAGS)
+    }
+
+    fn update(&self, order: Ordering, new: impl Fn(usize) -> usize) -> usize {
+        let change = |word| Some(Self::word(new(Self::of(word))));
+        match self.0.fetch_update(order, Ordering::Relaxed, change) {
+            Ok(old) | Err(old) => Self::of(old),
+        }
+    }
+}
+
+impl Atomic<usize> for OwnerWord {
+    fn new(value: usize) -> Self {
+        Self(AtomicU32::new(Self::word(value)))
+    }
+    #[inline(always)]
+    fn load(&self, order: Ordering) -> usize {
+        Self::of(self.0.load(order))
+    }
+    #[inline(always)]
+    fn store(&self, value: usize, order: Ordering) {
+        self.0.store(Self::word(value), order);
+    }
+    fn swap(&self, value: usize, order: Ordering) -> usize {
+        Self::of(self.0.swap(Self::word(value), order))
+    }
+    #[inline(always)]
+    fn compare_exchange(
+        &self,
+        current: usize,
+        new: usize,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<usize, usize> {
+        let result =
+            self.0.compare_exchange(Self::word(current), Self::word(new), success, failure);
+        result.map(Self::of).map_err(Self::of)
+    }
+    fn fetch_add(&self, value: usize, order: Ordering) -> usize {
+        self.update(order, |old| old.wrapping_add(value))
+    }
+    fn fetch_sub(&self, value: usize, order: Ordering) -> usize {
+        self.update(order, |old| old.wrapping_sub(value))
+    }
+    fn fetch_and(&self, value: usize, order: Ordering) -> usize {
+        Self::of(self.0.fetch_and(Self::word(value), order))
+    }
+    fn fetch_or(&self, value: usize, order: Ordering) -> usize {
+        Self::of(self.0.fetch_or(Self::word(value), order))
+    }
+}
+
+/// The tail of a queue in 2 bytes: the number of a thread, plus 1.
+#[repr(transparent)]
+pub struct Tail(AtomicU16);
+
+const _: () = assert!(numbers::MOST < u16::MAX as u32);
+
+impl Atomic<u32> for Tail {
+    fn new(value: u32) -> Self {
+        Self(AtomicU16::new(value as u16))
+    }
+    fn load(&self, order: Ordering) -> u32 {
+        self.0.load(order).into()
+    }
+    fn store(&self, value: u32, order: Ordering) {
+        self.0.store(value as u16, order);
+    }
+    fn swap(&self, value: u32, order: Ordering) -> u32 {
+        self.0.swap(value as u16, order).into()
+    }
+    fn compare_exchange(
+        &self,
+        current: u32,
+        new: u32,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u32, u32> {
+        let result = self.0.compare_exchange(current as u16, new as u16, success, failure);
+        result.map(u32::from).map_err(u32::from)
+    }
+    fn fetch_add(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_add(value as u16, order).into()
+    }
+    fn fetch_sub(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_sub(value as u16, order).into()
+    }
+    fn fetch_and(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_and(value as u16, order).into()
+    }
+    fn fetch_or(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_or(value as u16, order).into()
     }
 }
 

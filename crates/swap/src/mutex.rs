@@ -2,10 +2,11 @@
 //! 40 bytes.
 //!
 //! ```text
-//!    0  the lock's word
+//!    0  the lock's word; of a lock that has an owner itself its list of waiters
 //!    4  how often a recursive one is taken
-//!    8  the owner's thread id, 0: none
-//!   12  how many use it: who holds it, and who waits for a condition with it
+//!    8  the owner's thread id, 0: none; of a lock that has an owner itself that one's word
+//!   12  how many use it: who holds it, and who waits for a condition with it; modulo 2^16
+//!   14  of a lock that has an owner itself who spins for it
 //!   16  the kind, as the C library's initialisers have it
 //!   20  the mark of a mutex that has been met in this era
 //!   24  nothing of ours: a tool that watches locks notes there which one this is
@@ -21,25 +22,30 @@
 //! that it is marked, and that this process was not forked since.
 
 use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::{self, Relaxed, Release};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 
 use crate::counts::{Count, count};
 use crate::deadline::{self, Deadline};
-use crate::exclusive::Exclusive;
+use crate::exclusive::OfMutex;
 use crate::selection::{self, Verdict};
-use crate::{era, next, os};
+use crate::{era, guest, next, os};
 
 /// A mutex in the program's memory.
 #[repr(C)]
 pub struct Mutex {
-    word: AtomicU32,
+    /// The lock, or, of one that has an owner itself, its waiters.
+    pub word: AtomicU32,
     count: AtomicU32,
-    /// The owner, and in the upper half the number of users. Under the lock.
-    holder: AtomicU64,
+    /// Changed by who has the lock.
+    owner: AtomicU32,
+    /// Under the lock.
+    users: AtomicU16,
+    tail: AtomicU16,
     /// The kind, and in the upper half the mark.
     shape: AtomicU64,
     others: [AtomicU64; 2],
@@ -61,10 +67,8 @@ const LEFT: u64 = 1 << 9;
 /// The kind of a destroyed mutex.
 const DESTROYED: i32 = -1;
 
-/// One user.
-const USER: u64 = 1 << 32;
-/// All of them.
-const USERS: u64 = !(USER - 1);
+/// The bits of an owner's id. The others are an owner word's flags (`owner.rs`).
+const THREAD: u32 = u32::MAX >> guest::OWNER_FLAGS;
 
 /// The shape of a mutex of a kind that has been met in this era.
 #[inline(always)]
@@ -105,6 +109,10 @@ enum Want<'a> {
 }
 
 impl Mutex {
+    /// Where word, owner and tail are.
+    pub const OFFSETS: [usize; 3] =
+        [offset_of!(Self, word), offset_of!(Self, owner), offset_of!(Self, tail)];
+
     fn kind(&self) -> i32 {
         self.shape.load(Relaxed) as i32
     }
@@ -115,28 +123,37 @@ impl Mutex {
     }
 
     /// The id of the owner, 0 if there is none.
-    fn owner(&self) -> u32 {
-        self.holder.load(Relaxed) as u32
-    }
-
-    /// The caller has taken the lock.
-    #[inline(always)]
-    fn set_owner(&self) {
+    pub fn owner(&self) -> u32 {
         // Relaxed: who looks whether it is the owner itself sees its own stores.
-        let users = (self.holder.load(Relaxed) & USERS).wrapping_add(USER);
-        self.holder.store(users | u64::from(era::thread()), Relaxed);
+        self.owner.load(Relaxed) & THREAD
     }
 
-    /// The caller is about to release the lock. False: nobody has it.
+    /// The caller has taken the lock, which does not know its owner.
     #[inline(always)]
-    fn clear_owner(&self) -> bool {
+    pub fn set_owner(&self) {
         // Relaxed: as above.
-        let holder = self.holder.load(Relaxed);
-        if holder as u32 == 0 {
-            return false;
-        }
-        self.holder.store((holder & USERS).wrapping_sub(USER), Relaxed);
-        true
+        self.owner.store(era::thread(), Relaxed);
+    }
+
+    /// The caller is about to release such a lock.
+    #[inline(always)]
+    pub fn clear_owner(&self) {
+        // Relaxed: as above.
+        self.owner.store(0, Relaxed);
+    }
+
+    /// The caller, which has the mutex, is its user once more.
+    #[inline(always)]
+    fn begin_user(&self) {
+        // Relaxed: under the lock.
+        self.users.store(self.users.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// The caller, which has the mutex, is its user once less.
+    #[inline(always)]
+    pub fn end_user(&self) {
+        // Relaxed: under the lock.
+        self.users.store(self.users.load(Relaxed).wrapping_sub(1), Relaxed);
     }
 
     /// The caller, if it is the owner, remains a user when it has released the mutex. True: it does.
@@ -144,16 +161,17 @@ impl Mutex {
     pub fn keep_user(&self) -> bool {
         let is_owner = self.owner() == era::thread();
         if is_owner {
-            // Relaxed: under the lock.
-            self.holder.store(self.holder.load(Relaxed).wrapping_add(USER), Relaxed);
+            self.begin_user();
         }
         is_owner
     }
 
-    /// The caller, which has the mutex again, is its user once.
-    pub fn end_user(&self) {
-        // Relaxed: under the lock.
-        self.holder.store(self.holder.load(Relaxed).wrapping_sub(USER), Relaxed);
+    /// Nobody has it, waits for it or uses it. The caller alone sees to that.
+    fn forget(&self, order: Ordering) {
+        self.owner.store(0, Relaxed);
+        self.users.store(0, Relaxed);
+        self.tail.store(0, Relaxed);
+        self.word.store(0, order);
     }
 
     /// Makes sure that the mutex is marked, if it is ours.
@@ -190,8 +208,7 @@ impl Mutex {
             if self.owner() != 0 {
                 return Met::Inherited;
             }
-            self.word.store(0, Relaxed);
-            self.holder.store(0, Relaxed);
+            self.forget(Relaxed);
             self.shape.store(new, Relaxed);
             Met::Ours
         })
@@ -199,7 +216,7 @@ impl Mutex {
 
     /// Takes the mutex, whichever kind it is of. None: it is the C library's from now on.
     #[cold]
-    unsafe fn acquire<L: Exclusive>(&self, want: Want<'_>, site: usize) -> Option<c_int> {
+    unsafe fn acquire<L: OfMutex>(&self, want: Want<'_>, site: usize) -> Option<c_int> {
         let era = era::current();
         let me = era::thread();
         let kind = self.kind();
@@ -211,20 +228,20 @@ impl Mutex {
                 _ => {}
             }
         }
-        // SAFETY: marked, so the word is a lock of this sort.
+        // SAFETY: marked, so it is a lock of this sort.
         let taken = unsafe { self.enter::<L>(era, want, site) };
         if taken == Some(0) {
             if kind == RECURSIVE {
                 self.count.store(1, Relaxed);
             }
-            self.set_owner();
+            self.begin_user();
         }
         taken
     }
 
     /// Takes the mutex, whichever kind it is of, if that can be done by the deadline, if there is
     /// one. None: it is the C library's from now on.
-    unsafe fn acquire_until<L: Exclusive>(
+    unsafe fn acquire_until<L: OfMutex>(
         &self,
         deadline: Option<Deadline>,
         site: usize,
@@ -234,7 +251,7 @@ impl Mutex {
     }
 
     /// Takes the lock in the word. None: it is not ours.
-    unsafe fn enter<L: Exclusive>(&self, era: u32, want: Want<'_>, site: usize) -> Option<c_int> {
+    unsafe fn enter<L: OfMutex>(&self, era: u32, want: Want<'_>, site: usize) -> Option<c_int> {
         loop {
             match self.meet(era, site) {
                 Met::Ours => break,
@@ -251,18 +268,17 @@ impl Mutex {
                 _ => os::nap(),
             }
         }
-        let word = &raw const self.word;
         // SAFETY: the caller's promise.
         let taken = unsafe {
             match want {
                 Want::Always => {
-                    L::lock(word);
+                    L::lock(self);
                     0
                 }
-                _ if L::try_lock(word) => 0,
+                _ if L::try_lock(self) => 0,
                 Want::Now => EBUSY,
                 Want::Until(deadline) if !deadline.is_valid() => EINVAL,
-                Want::Until(deadline) if deadline.attempt(|at| L::lock_until(word, at)) => 0,
+                Want::Until(deadline) if deadline.attempt(|at| L::lock_until(self, at)) => 0,
                 Want::Until(_) => ETIMEDOUT,
             }
         };
@@ -282,7 +298,7 @@ impl Mutex {
 
     /// Releases the mutex, whichever kind it is of.
     #[cold]
-    unsafe fn release<L: Exclusive>(&self) -> c_int {
+    unsafe fn release<L: OfMutex>(&self) -> c_int {
         let era = era::current();
         let kind = self.kind();
         if matches!(kind, RECURSIVE | ERRORCHECK) && self.owner() != era::thread() {
@@ -295,18 +311,18 @@ impl Mutex {
                 return 0;
             }
         }
-        if !self.clear_owner() {
+        if self.owner() == 0 {
             // A fault of the program's that the C library lets pass, too.
             return 0;
         }
         if self.shape.load(Relaxed) == shape(kind, era) {
-            // SAFETY: marked, so the word is a lock of this sort; and held.
-            unsafe { L::unlock(&raw const self.word) };
+            self.end_user();
+            // SAFETY: marked, so it is a lock of this sort; and held.
+            unsafe { L::unlock(self) };
         } else {
             // Held since before a fork. Nobody of this process waits in its word.
             era::alone(|| {
-                self.holder.store(0, Relaxed);
-                self.word.store(0, Release);
+                self.forget(Release);
                 self.shape.store(shape(kind, era), Relaxed);
             });
         }
@@ -318,14 +334,14 @@ impl Mutex {
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex, site: usize) -> c_int {
+pub unsafe extern "C-unwind" fn lock<L: OfMutex>(m: *mut Mutex, site: usize) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
     let era = era::glance();
     if is_plain(mutex.shape.load(Relaxed), era) {
-        // SAFETY: marked, so the word is a lock of this sort.
-        unsafe { L::lock(&raw const mutex.word) };
-        mutex.set_owner();
+        // SAFETY: marked, so it is a lock of this sort.
+        unsafe { L::lock(m) };
+        mutex.begin_user();
         return 0;
     }
     let taken = if mutex.is_replaced() {
@@ -342,16 +358,16 @@ pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex, site: usize) -
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex, site: usize) -> c_int {
+pub unsafe extern "C-unwind" fn trylock<L: OfMutex>(m: *mut Mutex, site: usize) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
     let era = era::glance();
     if is_plain(mutex.shape.load(Relaxed), era) {
-        // SAFETY: marked, so the word is a lock of this sort.
-        if !unsafe { L::try_lock(&raw const mutex.word) } {
+        // SAFETY: marked, so it is a lock of this sort.
+        if !unsafe { L::try_lock(m) } {
             return EBUSY;
         }
-        mutex.set_owner();
+        mutex.begin_user();
         return 0;
     }
     let taken = if mutex.is_replaced() {
@@ -368,7 +384,7 @@ pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex, site: usize
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn timedlock<L: Exclusive>(
+pub unsafe extern "C-unwind" fn timedlock<L: OfMutex>(
     m: *mut Mutex,
     time: *const libc::timespec,
     site: usize,
@@ -389,7 +405,7 @@ pub unsafe extern "C-unwind" fn timedlock<L: Exclusive>(
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn clocklock<L: Exclusive>(
+pub unsafe extern "C-unwind" fn clocklock<L: OfMutex>(
     m: *mut Mutex,
     clock: c_int,
     time: *const libc::timespec,
@@ -414,12 +430,13 @@ pub unsafe extern "C-unwind" fn clocklock<L: Exclusive>(
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(m: *mut Mutex) -> c_int {
+pub unsafe extern "C-unwind" fn unlock<L: OfMutex>(m: *mut Mutex) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
-    if is_plain(mutex.shape.load(Relaxed), era::glance()) && mutex.clear_owner() {
-        // SAFETY: marked, so the word is a lock of this sort; and held.
-        unsafe { L::unlock(&raw const mutex.word) };
+    if is_plain(mutex.shape.load(Relaxed), era::glance()) && mutex.owner() != 0 {
+        mutex.end_user();
+        // SAFETY: marked, so it is a lock of this sort; and held.
+        unsafe { L::unlock(m) };
         return 0;
     }
     if !mutex.is_replaced() {
@@ -467,9 +484,8 @@ pub unsafe fn make(m: *mut Mutex, kind: i32, site: usize) {
     // SAFETY: the caller's promise.
     let mutex = unsafe { &*m };
     // Relaxed: who shares it with others orders it.
-    mutex.word.store(0, Relaxed);
+    mutex.forget(Relaxed);
     mutex.count.store(0, Relaxed);
-    mutex.holder.store(0, Relaxed);
     mutex.others.iter().for_each(|other| other.store(0, Relaxed));
     let verdict = selection::verdict(m.addr(), site);
     // So it is the C library's just as its own function would have made it.
@@ -514,7 +530,7 @@ pub unsafe extern "C-unwind" fn destroy(m: *mut Mutex) -> c_int {
         return unsafe { next::pthread_mutex_destroy(m.cast()) };
     }
     // Relaxed: whoever destroys it knows that nobody uses it any more.
-    if mutex.holder.load(Relaxed) != 0 {
+    if mutex.owner() != 0 || mutex.users.load(Relaxed) != 0 {
         return EBUSY;
     }
     mutex.shape.store(u64::from(DESTROYED as u32), Relaxed);

@@ -10,6 +10,8 @@ use lockwright_report::error::{Error, Result, exit};
 pub struct Lock {
     /// The name.
     pub name: &'static str,
+    /// How many bytes of a mutex it takes.
+    pub bytes: u32,
     /// What spinlocks run on: itself, as a rule.
     pub spinlocks: &'static str,
     /// Who goes first.
@@ -20,20 +22,27 @@ pub struct Lock {
     pub counterpart: &'static str,
 }
 
-/// Bytes that each of them takes.
-const BYTES: usize = 4;
-
 /// All of them.
 pub const LOCKS: &[Lock] = &[
     Lock {
         name: "hybrid",
+        bytes: 4,
         spinlocks: "pvqspinlock",
         fairness: "who finds it free; after 0.5 ms who has waited longest",
         waits: "one spins, the others sleep",
         counterpart: "none; the rule of pvqspinlock, for sleepers",
     },
     Lock {
+        name: "mutex",
+        bytes: 10,
+        spinlocks: "qspinlock",
+        fairness: "who finds it free; it is handed to who was woken in vain",
+        waits: "spins in a queue, then sleeps",
+        counterpart: "mutex (4.10 and later)",
+    },
+    Lock {
         name: "qspinlock",
+        bytes: 4,
         spinlocks: "qspinlock",
         fairness: "first come, first served",
         waits: "spins",
@@ -41,6 +50,7 @@ pub const LOCKS: &[Lock] = &[
     },
     Lock {
         name: "pvqspinlock",
+        bytes: 4,
         spinlocks: "pvqspinlock",
         fairness: "a queue; others go ahead while its head does not run",
         waits: "spins, then sleeps",
@@ -48,6 +58,7 @@ pub const LOCKS: &[Lock] = &[
     },
     Lock {
         name: "pvqspinlock_single_steal",
+        bytes: 4,
         spinlocks: "pvqspinlock_single_steal",
         fairness: "a queue; others try once to go ahead",
         waits: "spins, then sleeps",
@@ -55,6 +66,7 @@ pub const LOCKS: &[Lock] = &[
     },
     Lock {
         name: "pvqspinlock_unfair",
+        bytes: 4,
         spinlocks: "pvqspinlock_unfair",
         fairness: "none",
         waits: "spins",
@@ -62,6 +74,7 @@ pub const LOCKS: &[Lock] = &[
     },
     Lock {
         name: "ticket",
+        bytes: 4,
         spinlocks: "qspinlock",
         fairness: "first come, first served",
         waits: "spins",
@@ -69,6 +82,7 @@ pub const LOCKS: &[Lock] = &[
     },
     Lock {
         name: "tas",
+        bytes: 4,
         spinlocks: "tas",
         fairness: "none",
         waits: "spins",
@@ -92,11 +106,13 @@ pub fn find(name: &str) -> Result<&'static Lock> {
 /// The table that `--lock list` shows.
 pub fn list() -> String {
     let head = ["NAME", "BYTES", "SPINLOCKS RUN ON", "WHO IS NEXT", "WAITS", "IN THE KERNEL"];
-    let size = BYTES.to_string();
-    let row = |lock: &'static Lock| {
-        [lock.name, size.as_str(), lock.spinlocks, lock.fairness, lock.waits, lock.counterpart]
+    let row = |lock: &Lock| {
+        let Lock { name, spinlocks, fairness, waits, counterpart, bytes } = *lock;
+        let bytes = bytes.to_string();
+        [name, &bytes, spinlocks, fairness, waits, counterpart].map(str::to_owned)
     };
-    let rows: Vec<[&str; 6]> = std::iter::once(head).chain(LOCKS.iter().map(row)).collect();
+    let rows: Vec<[String; 6]> =
+        std::iter::once(head.map(str::to_owned)).chain(LOCKS.iter().map(row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
     let mut text = String::new();
     for row in &rows {
