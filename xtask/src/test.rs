@@ -273,6 +273,7 @@ fn pages() -> Result<(), String> {
 fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Check(bench::BenchOptions::smoke()) })?;
     bench::run(&bench::BenchArgs { what: bench::What::Programs(bench::BenchOptions::smoke()) })?;
+    bench::run(&bench::BenchArgs { what: bench::What::Swap(bench::BenchOptions::smoke()) })?;
     bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })?;
     let smoke = bench::BenchOptions::smoke();
     bench::run(&bench::BenchArgs { what: bench::What::Debugobjects(smoke) })?;

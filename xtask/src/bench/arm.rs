@@ -19,6 +19,8 @@ pub enum Arm {
     Sampled,
     /// The program under `lockwright run`: checked and metered.
     Run,
+    /// The program on the lock of that name, under `lockwright swap`.
+    Swap(&'static str),
     /// The program with bpftrace's probes at the C library's lock and unlock of mutexes.
     Uprobes,
     /// The program under Helgrind.
@@ -86,6 +88,7 @@ impl Bench {
             Arm::Meter => under(&["meter"]),
             Arm::Sampled => under(&["meter", "--hold=sample:64"]),
             Arm::Run => under(&["run", "--exit-code", "0"]),
+            Arm::Swap(lock) => under(&["swap", "--lock", lock]),
             Arm::Uprobes => {
                 let found = self.work.join("bpftrace.out");
                 // What the last run's probes said.
@@ -131,9 +134,13 @@ impl Bench {
     /// Whether an arm can run here, or why not.
     pub fn can(&self, arm: Arm) -> Result<(), String> {
         match arm {
-            Arm::Native | Arm::Check | Arm::NoObjects | Arm::Meter | Arm::Sampled | Arm::Run => {
-                Ok(())
-            }
+            Arm::Native
+            | Arm::Check
+            | Arm::NoObjects
+            | Arm::Meter
+            | Arm::Sampled
+            | Arm::Run
+            | Arm::Swap(_) => Ok(()),
             Arm::Helgrind | Arm::Drd => installed("valgrind", "valgrind").map(drop),
             Arm::Tsan => installed("clang", "clang").map(drop),
             Arm::Uprobes => {

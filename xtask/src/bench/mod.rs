@@ -1,6 +1,7 @@
 //! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter`
 //! cost, against the same program alone. `bench debugobjects`: what the pools of debugobjects are
-//! worth. `bench programs`: whole programs and their memory, beside Valgrind's tools.
+//! worth. `bench programs`: whole programs and their memory, beside Valgrind's tools. `bench swap`:
+//! whole programs on other locks.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs
 //! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
@@ -20,6 +21,7 @@ mod programs;
 mod server;
 mod simulated;
 mod sources;
+mod swapped;
 mod switches;
 mod table;
 mod tables;
@@ -61,6 +63,8 @@ pub enum What {
     /// Whole programs and their memory: native against `lockwright check`, `meter` and `run`,
     /// Helgrind and DRD.
     Programs(BenchOptions),
+    /// Whole programs on locks of the family against glibc's: docs/bench/swap.md.
+    Swap(BenchOptions),
     /// The tables of the five documents, published beside measured: docs/tables.md.
     Tables(TablesOptions),
     /// The locks beside those of C and C++ libraries, which are built first: docs/bench/peers.md.
@@ -112,6 +116,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Meter(options) => (options, meter::run),
         What::Debugobjects(options) => (options, debugobjects::run),
         What::Programs(options) => (options, programs::run),
+        What::Swap(options) => (options, swapped::run),
         What::Tables(options) => return tables::run(options),
         What::Peers(options) => return peers::run(options),
         What::Simulated(options) => return simulated::run(options),

@@ -112,7 +112,7 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
         eprintln!("{name} ...");
         // Not to take another program's for it.
         let _ = std::fs::remove_file(bench.report());
-        match make(bench) {
+        match make(bench, &ARMS.map(|(arm, ..)| arm)) {
             Ok(mut program) => {
                 program.others.retain(|arm| cannot.iter().all(|(_, cannot, _)| cannot != arm));
                 let runs = rounds_of(&mut program, rounds).map_err(|e| format!("{name}: {e}"))?;

@@ -26,17 +26,19 @@ pub struct Whole {
     pub measure: Box<dyn FnMut(Arm, Size) -> Result<Usage, String>>,
 }
 
-/// Makes one ready to run, or says why it cannot.
-pub type Make = fn(&'static Bench) -> Result<Whole, String>;
+/// Makes one ready to run in these arms and natively, or says why it cannot.
+pub type Make = fn(&'static Bench, &[Arm]) -> Result<Whole, String>;
 
 /// All of them. What the others need is not even built.
 pub const ALL: [(&str, Make); 12] = [
     ("kccachetest order, 4 threads", kyoto_cabinet),
     ("SQLite, 2 shared connections, 4 threads", sqlite),
     ("RocksDB db_bench, 4 threads", rocksdb),
-    ("xz -T2", |bench| packer(bench, "xz", "xz-utils", 1, &["-T2", "-0", "--block-size=256KiB"])),
-    ("zstd -T2", |bench| packer(bench, "zstd", "zstd", 5, &["-q", "-T2", "-B512KiB"])),
-    ("pigz -p 2", |bench| packer(bench, "pigz", "pigz", 2, &["-p", "2"])),
+    ("xz -T2", |bench, _| {
+        packer(bench, "xz", "xz-utils", 1, &["-T2", "-0", "--block-size=256KiB"])
+    }),
+    ("zstd -T2", |bench, _| packer(bench, "zstd", "zstd", 5, &["-q", "-T2", "-B512KiB"])),
+    ("pigz -p 2", |bench, _| packer(bench, "pigz", "pigz", 2, &["-p", "2"])),
     ("CPython, 4 threads and a queue", python),
     ("GStreamer, 2 queues (GLib)", gstreamer),
     ("GraphicsMagick blur (OpenMP)", graphics_magick),
@@ -64,7 +66,7 @@ impl Amounts {
     }
 }
 
-fn kyoto_cabinet(bench: &'static Bench) -> Result<Whole, String> {
+fn kyoto_cabinet(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     let program = installed("kccachetest", "kyotocabinet-utils")?;
     let records = Amounts([80_000, 5_000, 200]);
     ending(bench, SATURATED, program, move |size| {
@@ -73,7 +75,7 @@ fn kyoto_cabinet(bench: &'static Bench) -> Result<Whole, String> {
     })
 }
 
-fn sqlite(bench: &'static Bench) -> Result<Whole, String> {
+fn sqlite(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     let program = bench.build("sqlite", &["-lsqlite3"])?;
     let statements = Amounts([150_000, 3_000, 100]);
     // Of it all that is but the client. The library's locks ThreadSanitizer sees all the same.
@@ -86,7 +88,7 @@ fn sqlite(bench: &'static Bench) -> Result<Whole, String> {
     })
 }
 
-fn rocksdb(bench: &'static Bench) -> Result<Whole, String> {
+fn rocksdb(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     let program = installed("db_bench", "rocksdb-tools")?;
     let keys = Amounts([20_000, 1_000, 100]);
     ending(bench, OTHER, program, move |size| {
@@ -126,7 +128,7 @@ fn packer(
     })
 }
 
-fn python(bench: &'static Bench) -> Result<Whole, String> {
+fn python(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     // Not the first in PATH, which may be a script that finds another.
     let program = installed("/usr/bin/python3", "python3")?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/programs/threads.py");
@@ -137,7 +139,7 @@ fn python(bench: &'static Bench) -> Result<Whole, String> {
 }
 
 /// Buffers that go through queues between threads: GLib's locks and conditions.
-fn gstreamer(bench: &'static Bench) -> Result<Whole, String> {
+fn gstreamer(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     let program = installed("gst-launch-1.0", "gstreamer1.0-tools")?;
     let buffers = Amounts([80_000, 2_000, 20]);
     ending(bench, SATURATED, program, move |size| {
@@ -149,7 +151,7 @@ fn gstreamer(bench: &'static Bench) -> Result<Whole, String> {
 }
 
 /// An image, row by row in several threads: critical sections of OpenMP.
-fn graphics_magick(bench: &'static Bench) -> Result<Whole, String> {
+fn graphics_magick(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     let program = installed("gm", "graphicsmagick")?;
     let sides = Amounts([1_000, 150, 20]);
     ending(bench, OTHER, program, move |size| {
@@ -163,7 +165,7 @@ fn graphics_magick(bench: &'static Bench) -> Result<Whole, String> {
 }
 
 /// A search in many files: the futexes of Rust's std, whose waits alone are seen.
-fn ripgrep(bench: &'static Bench) -> Result<Whole, String> {
+fn ripgrep(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     let program = installed("rg", "ripgrep")?;
     ending(bench, OTHER, program, move |size| {
         let place = match size {
@@ -206,9 +208,8 @@ fn ending(
     })
 }
 
-fn memcached(bench: &'static Bench) -> Result<Whole, String> {
-    const ARMS: [Arm; 5] = [Arm::Native, Arm::Check, Arm::Meter, Arm::Run, Arm::Helgrind];
-    let servers = memcached::Servers::start(bench, &ARMS)?;
+fn memcached(bench: &'static Bench, arms: &[Arm]) -> Result<Whole, String> {
+    let servers = memcached::Servers::start(bench, &servers_of(arms, &[Arm::Drd, Arm::Tsan]))?;
     let batches = Amounts([800, 40, 5]);
     Ok(Whole {
         aim: OTHER,
@@ -221,9 +222,9 @@ fn memcached(bench: &'static Bench) -> Result<Whole, String> {
     })
 }
 
-fn mariadb(bench: &'static Bench) -> Result<Whole, String> {
-    const ARMS: [Arm; 4] = [Arm::Native, Arm::Check, Arm::Meter, Arm::Run];
-    let servers = mariadb::Servers::start(bench, &ARMS)?;
+fn mariadb(bench: &'static Bench, arms: &[Arm]) -> Result<Whole, String> {
+    let others = [Arm::Helgrind, Arm::Drd, Arm::Tsan];
+    let servers = mariadb::Servers::start(bench, &servers_of(arms, &others))?;
     let events = Amounts([600, 60, 10]);
     Ok(Whole {
         aim: OTHER,
@@ -234,6 +235,12 @@ fn mariadb(bench: &'static Bench) -> Result<Whole, String> {
             served(|| servers.used(arm), || servers.sysbench(arm, "oltp_read_write", events))
         }),
     })
+}
+
+/// The arms that a server is started in: natively, and in each of these but the ones that it is not for.
+fn servers_of(arms: &[Arm], not_for: &[Arm]) -> Vec<Arm> {
+    let others = arms.iter().filter(|arm| **arm != Arm::Native && !not_for.contains(arm));
+    std::iter::once(Arm::Native).chain(others.copied()).collect()
 }
 
 /// What a server, which is there before and after, takes for its clients' requests; its memory is
