@@ -7,6 +7,7 @@
 //! ([`compare`]).
 
 mod compare;
+mod frontier;
 mod futex;
 mod hog;
 mod library;

@@ -6,6 +6,7 @@ use super::super::Options;
 use super::super::report::Section;
 use super::Kind;
 use super::compare::{AIM, Against, Compared, Row};
+use super::frontier::frontier;
 use super::measure::Measured;
 use super::outcome::Outcome;
 use super::overall::{Overall, Summary, overall};
@@ -90,6 +91,7 @@ fn title(kind: &Kind) -> &'static str {
 
 /// A row for each lock: what it is over all cells.
 fn over_all(measured: &Measured, locks: &[Overall]) -> Section {
+    let frontier = frontier(locks, measured.compared.len()).tell(time);
     let row = |of: &Overall| {
         let mut cells = vec![of.lock.to_owned()];
         for against in [Against::Best, Against::BestThatSleeps] {
@@ -121,14 +123,16 @@ fn over_all(measured: &Measured, locks: &[Overall]) -> Section {
             "over-committed",
         ],
         rows: locks.iter().map(row).collect(),
-        notes: vec![format!(
+        notes: std::iter::once(format!(
             "Reached: cells with {AIM} of the best of the others, and of the best of those whose waiters sleep; the \
              ratios' geometric mean and the least. Min/max: sections of the thread with the fewest over those of the \
              one with the most, the median of cells with several threads; of these, too, the geometric mean of the \
              p99.9 of waits. CPU: time for a section against {}, geometric mean. Over-committed: throughput with the \
              most threads to its own with as many as there are CPUs, the least.",
             measured.kind.control[0]
-        )],
+        ))
+        .chain(frontier)
+        .collect(),
         json: Value::Null,
     }
 }
@@ -241,6 +245,7 @@ fn json(measured: &Measured, locks: &[Overall], options: &Options) -> Value {
         "pass_ns": measured.pass_ns,
         "aim": AIM,
         "locks": locks,
+        "frontier": frontier(locks, measured.compared.len()),
         "left_out_where_threads_outnumber_cpus": measured.left_out,
         "futex_not_counted": measured.not_counted,
         "cells": measured.compared,
