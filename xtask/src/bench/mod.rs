@@ -63,7 +63,7 @@ pub enum What {
     /// Whole programs and their memory: native against `lockwright check`, `meter` and `run`,
     /// Helgrind and DRD.
     Programs(BenchOptions),
-    /// Whole programs on locks of the family against glibc's: docs/bench/swap.md.
+    /// Whole programs on locks of the family, by `lockwright swap`, against glibc's.
     Swap(BenchOptions),
     /// The tables of the five documents, published beside measured: docs/tables.md.
     Tables(TablesOptions),
