@@ -286,9 +286,8 @@ fn text(
 fn to_json(machine: &Map<String, Value>, load: &str, lines: &[Line], rounds: usize) -> Value {
     let usage =
         |of: &Usage| json!({ "seconds": of.seconds, "cpu": of.used.cpu, "kib": of.used.kib });
-    let estimate = |e: &Estimate| json!({ "median": e.median, "low": e.low, "high": e.high, "confidence": e.confidence });
     let figures = |arm: &Against| -> Map<String, Value> {
-        TABLES.iter().map(|t| (t.key.to_owned(), estimate((t.figure)(arm)))).collect()
+        TABLES.iter().map(|t| (t.key.to_owned(), json!((t.figure)(arm)))).collect()
     };
     let line = |line: &Line| {
         let arms: Map<String, Value> = ARMS

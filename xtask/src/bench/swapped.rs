@@ -153,13 +153,12 @@ fn text(
 }
 
 fn to_json(machine: &Map<String, Value>, lines: &[Line], rounds: usize) -> Value {
-    let estimate = |e: &Estimate| json!({ "median": e.median, "low": e.low, "high": e.high, "confidence": e.confidence });
     let line = |line: &Line| {
         let arms: Map<String, Value> = ARMS
             .iter()
             .zip(&line.arms)
             .map(|((_, name), arm)| {
-                let figures = json!({ "time": estimate(&arm.time), "cpu": estimate(&arm.cpu) });
+                let figures = json!({ "time": arm.time, "cpu": arm.cpu });
                 ((*name).to_owned(), figures)
             })
             .collect();
