@@ -7,10 +7,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 
 use libc::timespec;
 
-use crate::exclusive::{Choice, HybridMutex, for_each_choice};
 use crate::guest::{Layout, Marked, Plain};
 use crate::mutex::{self, Mutex};
 use crate::rwlock::{self, RwLock};
+use crate::table::{Choice, HybridMutex, for_each_choice};
 use crate::{environment, numbers, os, selection, spin};
 
 /// The name of the lock.

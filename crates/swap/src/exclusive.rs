@@ -1,17 +1,14 @@
-//! The locks that there are to choose from, as operations on a word in the program's memory, or on
-//! several of a mutex: one table.
+//! Exclusive locks of the crate `lockwright` as operations on a word in the program's memory.
 
-use core::sync::atomic::{AtomicU16, AtomicU32};
+use core::sync::atomic::AtomicU32;
 
 use lockwright::hybrid_mutex::RawHybridMutex;
-use lockwright::mutex::{Compact, RawMutex};
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
 use lockwright::qspinlock::RawQspinlock;
 use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 
-use crate::guest::{Guest, Marked, OwnerWord, Plain, Tail};
-use crate::mutex::Mutex;
+use crate::guest::{Guest, Marked, Plain};
 use crate::os;
 
 /// An exclusive lock of 4 bytes, of which 0 is the free one: [`Plain`], as mutexes need it, or
@@ -38,132 +35,6 @@ pub trait Exclusive {
     /// # Safety
     /// The caller holds it.
     unsafe fn unlock(word: *const AtomicU32);
-}
-
-/// What mutexes run on: it keeps the word, the owner and the tail of one, 0 of a free one.
-pub trait OfMutex {
-    /// Takes the lock.
-    ///
-    /// # Safety
-    /// `m` is a mutex on this sort of locks, which stays.
-    unsafe fn lock(m: *const Mutex);
-    /// Takes the lock if it is free.
-    ///
-    /// # Safety
-    /// As for [`OfMutex::lock`].
-    unsafe fn try_lock(m: *const Mutex) -> bool;
-    /// As [`Exclusive::lock_until`].
-    ///
-    /// # Safety
-    /// As for [`OfMutex::lock`].
-    unsafe fn lock_until(m: *const Mutex, deadline: u64) -> bool;
-    /// Releases the lock. The mutex may be gone before this returns.
-    ///
-    /// # Safety
-    /// The caller holds it.
-    unsafe fn unlock(m: *const Mutex);
-}
-
-/// One that knows no owner, in the word.
-impl<L: Exclusive> OfMutex for L {
-    #[inline(always)]
-    unsafe fn lock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            <L as Exclusive>::lock(&raw const (*m).word);
-            (*m).set_owner();
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn try_lock(m: *const Mutex) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let taken = <L as Exclusive>::try_lock(&raw const (*m).word);
-            if taken {
-                (*m).set_owner();
-            }
-            taken
-        }
-    }
-
-    unsafe fn lock_until(m: *const Mutex, deadline: u64) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let taken = <L as Exclusive>::lock_until(&raw const (*m).word, deadline);
-            if taken {
-                (*m).set_owner();
-            }
-            taken
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn unlock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            (*m).clear_owner();
-            <L as Exclusive>::unlock(&raw const (*m).word);
-        }
-    }
-}
-
-/// The kernel's mutex: its parts where a [`Mutex`] has word, owner and tail, with how often a
-/// recursive one is taken and the number of users in between.
-type KernelsParts = Compact<Guest<Plain>, OwnerWord, Tail, AtomicU32, AtomicU16>;
-
-/// The kernel's mutex, which has an owner itself.
-pub struct KernelsMutex;
-
-const _: () = {
-    let ([word, owner, tail], [m_word, m_owner, m_tail]) = (KernelsParts::OFFSETS, Mutex::OFFSETS);
-    assert!(word == m_word && owner == m_owner && tail == m_tail);
-    assert!(size_of::<KernelsParts>() <= size_of::<Mutex>());
-};
-
-impl KernelsMutex {
-    /// # Safety
-    /// `m` is a mutex on this lock.
-    #[inline(always)]
-    unsafe fn of<'a>(m: *const Mutex) -> &'a RawMutex<Guest<Plain>, KernelsParts> {
-        // SAFETY: the caller's promise; its parts lie as those of a `Mutex` do, checked above, and
-        // all are made of atomics of the same sizes.
-        unsafe { &*m.cast() }
-    }
-}
-
-impl OfMutex for KernelsMutex {
-    #[inline(always)]
-    unsafe fn lock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
-        unsafe { Self::of(m) }.lock();
-    }
-    #[inline(always)]
-    unsafe fn try_lock(m: *const Mutex) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { Self::of(m) }.try_lock()
-    }
-    unsafe fn lock_until(m: *const Mutex, deadline: u64) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { Self::of(m) }.lock_until(Some(deadline))
-    }
-    #[inline(always)]
-    unsafe fn unlock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
-        unsafe { Self::of(m).unlock() };
-    }
-}
-
-/// A lock as it can be chosen: its name, what mutexes run on and what spinlocks run on.
-pub trait Choice {
-    /// The name.
-    const NAME: &'static [u8];
-    /// Of mutexes.
-    type Mutex: OfMutex;
-    /// Of spinlocks. Its word, marked, must never use bits 30 and 31.
-    type Spin: Exclusive;
-    /// Waiters queue in nodes of theirs, so threads get numbers.
-    const NUMBERS: bool;
 }
 
 /// Implements [`Exclusive`] over a lock of the crate `lockwright`. `timed` if it has its own
@@ -230,41 +101,4 @@ exclusive! {
     RawTicket<Guest<Plain>>: tried;
     RawTas<Guest<Plain>>: tried;
     RawTas<Guest<Marked>>: tried;
-}
-
-/// The locks by name; the command has the same list, with words (`cli/src/run/swap/locks.rs`).
-macro_rules! choices {
-    ($($id:ident $name:literal: $mutex:ty, $spin:ty, $numbers:literal;)*) => {
-        $(
-            #[doc = concat!("`--lock ", $name, "`.")]
-            pub struct $id;
-
-            impl Choice for $id {
-                const NAME: &'static [u8] = $name.as_bytes();
-                type Mutex = $mutex;
-                type Spin = $spin;
-                const NUMBERS: bool = $numbers;
-            }
-        )*
-
-        /// Calls `$with::<L>($arguments)` for each `L: Choice` until one answers true. Whether one
-        /// did.
-        macro_rules! for_each_choice {
-            ($with:ident ($with_name:expr)) => {
-                false $(|| $with::<$crate::exclusive::$id>($with_name))*
-            };
-        }
-        pub(crate) use for_each_choice;
-    };
-}
-
-choices! {
-    HybridMutex "hybrid": RawHybridMutex<Guest<Plain>>, RawPvQspinlock<Guest<Marked>, Hybrid>, true;
-    KernelMutex "mutex": KernelsMutex, RawQspinlock<Guest<Marked>>, true;
-    Qspinlock "qspinlock": RawQspinlock<Guest<Plain>>, RawQspinlock<Guest<Marked>>, true;
-    Pvqspinlock "pvqspinlock": RawPvQspinlock<Guest<Plain>, Hybrid>, RawPvQspinlock<Guest<Marked>, Hybrid>, true;
-    PvqspinlockSingleSteal "pvqspinlock_single_steal": RawPvQspinlock<Guest<Plain>, SingleSteal>, RawPvQspinlock<Guest<Marked>, SingleSteal>, true;
-    PvqspinlockUnfair "pvqspinlock_unfair": RawPvQspinlock<Guest<Plain>, Unfair>, RawPvQspinlock<Guest<Marked>, Unfair>, true;
-    Ticket "ticket": RawTicket<Guest<Plain>>, RawQspinlock<Guest<Marked>>, true;
-    Tas "tas": RawTas<Guest<Plain>>, RawTas<Guest<Marked>>, false;
 }

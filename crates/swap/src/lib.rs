@@ -19,6 +19,8 @@ mod cond;
 
 mod choice;
 
+mod table;
+
 mod mutex;
 mod rwlock;
 mod spin;

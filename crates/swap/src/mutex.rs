@@ -31,7 +31,6 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 
 use crate::counts::{Count, count};
 use crate::deadline::{self, Deadline};
-use crate::exclusive::OfMutex;
 use crate::selection::{self, Verdict};
 use crate::{era, guest, next, os};
 
@@ -87,6 +86,31 @@ const fn is_plain(seen: u64, era: u32) -> bool {
 /// Whether a mutex of the kind is replaced.
 const fn is_replaced(kind: i32) -> bool {
     0 <= kind && kind <= ADAPTIVE
+}
+
+/// What mutexes run on: it keeps the word, the owner and the tail of one, 0 of a free one.
+pub trait OfMutex {
+    /// Takes the lock.
+    ///
+    /// # Safety
+    /// `m` is a mutex on this sort of locks, which stays.
+    unsafe fn lock(m: *const Mutex);
+    /// Takes the lock if it is free.
+    ///
+    /// # Safety
+    /// As for [`OfMutex::lock`].
+    unsafe fn try_lock(m: *const Mutex) -> bool;
+    /// Takes the lock, or gives up at `deadline`, in nanoseconds of CLOCK_MONOTONIC. True if it is
+    /// taken.
+    ///
+    /// # Safety
+    /// As for [`OfMutex::lock`].
+    unsafe fn lock_until(m: *const Mutex, deadline: u64) -> bool;
+    /// Releases the lock. The mutex may be gone before this returns.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    unsafe fn unlock(m: *const Mutex);
 }
 
 /// What a thread finds a mutex to be.

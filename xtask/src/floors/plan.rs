@@ -88,6 +88,7 @@ pub const CRATES: &[Crate] = &[
             &["c11"],
             &["cond"],
             &["choice"],
+            &["table"],
             &["mutex", "rwlock", "spin"],
             &["exclusive"],
             &["cancel", "guest"],

@@ -1,5 +1,5 @@
 //! The locks that a program can be run on, in words. The swap library has the same list, in code
-//! (`swap/src/exclusive.rs`); a test holds them to each other.
+//! (`swap/src/table.rs`); a test holds them to each other.
 
 use std::fmt::Write;
 
@@ -137,7 +137,7 @@ mod tests {
     /// The library's list: names, what mutexes run on, and what spinlocks do.
     fn library_list() -> Vec<[String; 3]> {
         // A link in a checkout, a copy in the package: the build script builds the library of it.
-        let source = include_str!("../../../preload/swap/src/exclusive.rs");
+        let source = include_str!("../../../preload/swap/src/table.rs");
         let (_, table) = source.rsplit_once("\nchoices! {\n").expect("the table");
         let rows = table.lines().take_while(|line| *line != "}");
         rows.map(|row| {
