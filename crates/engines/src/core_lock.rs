@@ -16,7 +16,7 @@
 //! are woken, and there is no more waiting.
 
 use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 
 /// Somebody sleeps until the word changes, or is about to.
 const WAITED_FOR: u32 = 1 << 31;
@@ -36,15 +36,61 @@ const ROUNDS_GONE: u32 = 2;
 /// running.
 pub const ROUNDS_STALLED: u32 = 30;
 
+/// A word that the lock is made of: an `AtomicU32`, or one whose accesses a simulator prices.
+pub trait Word {
+    /// As `AtomicU32::load`.
+    fn load(&self, order: Ordering) -> u32;
+    /// As `AtomicU32::store`.
+    fn store(&self, value: u32, order: Ordering);
+    /// As `AtomicU32::compare_exchange`.
+    ///
+    /// # Errors
+    /// The value that is there, if it is not `current`.
+    fn compare_exchange(
+        &self,
+        current: u32,
+        new: u32,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u32, u32>;
+}
+
+impl Word for AtomicU32 {
+    #[inline]
+    fn load(&self, order: Ordering) -> u32 {
+        self.load(order)
+    }
+
+    #[inline]
+    fn store(&self, value: u32, order: Ordering) {
+        self.store(value, order);
+    }
+
+    #[inline]
+    fn compare_exchange(
+        &self,
+        current: u32,
+        new: u32,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u32, u32> {
+        self.compare_exchange(current, new, success, failure)
+    }
+}
+
 /// What the lock asks of the world.
-pub trait Host {
+pub trait Host<W = AtomicU32> {
+    /// The calling thread is about to look again at what another has.
+    fn pause(&self) {
+        core::hint::spin_loop();
+    }
     /// Sleeps until the word is not `value`, somebody wakes the thread, or a round is over: a
     /// second. True: it is over.
-    fn wait(&self, word: &AtomicU32, value: u32) -> bool;
+    fn wait(&self, word: &W, value: u32) -> bool;
     /// Wakes one thread that sleeps on the word.
-    fn wake_one(&self, word: &AtomicU32);
+    fn wake_one(&self, word: &W);
     /// Wakes all of them.
-    fn wake_all(&self, word: &AtomicU32);
+    fn wake_all(&self, word: &W);
     /// There is a thread with this id.
     fn lives(&self, thread: u32) -> bool;
 }
@@ -62,10 +108,10 @@ pub enum Failure {
 
 /// The lock.
 #[derive(Debug)]
-pub struct CoreLock {
-    word: AtomicU32,
+pub struct CoreLock<W = AtomicU32> {
+    word: W,
     /// How often it was let go. Written by the holder.
-    hand_overs: AtomicU32,
+    hand_overs: W,
 }
 
 impl Default for CoreLock {
@@ -77,19 +123,28 @@ impl Default for CoreLock {
 impl CoreLock {
     /// A free lock.
     pub const fn new() -> Self {
-        Self { word: AtomicU32::new(0), hand_overs: AtomicU32::new(0) }
+        Self::of(AtomicU32::new(0), AtomicU32::new(0))
     }
+}
 
+impl<W> CoreLock<W> {
+    /// A free lock of two words, both 0.
+    pub const fn of(word: W, hand_overs: W) -> Self {
+        Self { word, hand_overs }
+    }
+}
+
+impl<W: Word> CoreLock<W> {
     /// Takes the lock for the thread `me`.
     ///
     /// # Errors
     /// If its holder is gone or makes no progress: then nobody gets it any more.
-    pub fn lock(&self, me: u32, host: &impl Host) -> Result<(), Failure> {
+    pub fn lock(&self, me: u32, host: &impl Host<W>) -> Result<(), Failure> {
         for _ in 0..=SPINS {
             if self.try_lock(me) {
                 return Ok(());
             }
-            core::hint::spin_loop();
+            host.pause();
         }
         self.lock_slow(me, host)
     }
@@ -100,7 +155,7 @@ impl CoreLock {
     }
 
     #[cold]
-    fn lock_slow(&self, me: u32, host: &impl Host) -> Result<(), Failure> {
+    fn lock_slow(&self, me: u32, host: &impl Host<W>) -> Result<(), Failure> {
         let mut progress = self.hand_overs.load(Relaxed);
         let mut rounds = 0;
         loop {
@@ -154,7 +209,7 @@ impl CoreLock {
     }
 
     /// Gives the lock up, if its word still is `word`.
-    fn close(&self, word: u32, host: &impl Host, failure: Failure) -> Result<(), Failure> {
+    fn close(&self, word: u32, host: &impl Host<W>, failure: Failure) -> Result<(), Failure> {
         // Relaxed: who sees it uses nothing that the lock guards.
         if self.word.compare_exchange(word, CLOSED, Relaxed, Relaxed).is_err() {
             return Ok(());
@@ -164,16 +219,19 @@ impl CoreLock {
     }
 
     /// Lets the lock go, which the calling thread holds.
-    pub fn unlock(&self, host: &impl Host) {
+    pub fn unlock(&self, host: &impl Host<W>) {
         // Only the holder writes it.
         self.hand_overs.store(self.hand_overs.load(Relaxed).wrapping_add(1), Relaxed);
-        let held = |word: u32| (word != CLOSED).then_some(0);
-        // Release pairs with the Acquires in `try_lock` and `lock_slow`. What was given up stays
-        // so.
-        if let Ok(word) = self.word.fetch_update(Release, Relaxed, held)
-            && word & WAITED_FOR != 0
-        {
-            host.wake_one(&self.word);
+        // Relaxed: only whether somebody waits, or has given it up, is learnt from it.
+        let mut word = self.word.load(Relaxed);
+        while word != CLOSED {
+            // Release pairs with the Acquires in `try_lock` and `lock_slow`. What was given up stays
+            // so.
+            match self.word.compare_exchange(word, 0, Release, Relaxed) {
+                Ok(_) if word & WAITED_FOR == 0 => return,
+                Ok(_) => return host.wake_one(&self.word),
+                Err(now) => word = now,
+            }
         }
     }
 
