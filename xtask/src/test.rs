@@ -275,6 +275,7 @@ fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Programs(bench::BenchOptions::smoke()) })?;
     bench::run(&bench::BenchArgs { what: bench::What::Swap(bench::BenchOptions::smoke()) })?;
     bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })?;
+    bench::run(&bench::BenchArgs { what: bench::What::Lines(bench::BenchOptions::smoke()) })?;
     let smoke = bench::BenchOptions::smoke();
     bench::run(&bench::BenchArgs { what: bench::What::Debugobjects(smoke) })?;
     let simulated = bench::What::Simulated(bench::SimulatedOptions::smoke());

@@ -1,7 +1,7 @@
 //! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter`
 //! cost, against the same program alone. `bench debugobjects`: what the pools of debugobjects are
 //! worth. `bench programs`: whole programs and their memory, beside Valgrind's tools. `bench swap`:
-//! whole programs on other locks.
+//! whole programs on other locks. `bench lines`: the cache lines that locks touch under the engines.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs
 //! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
@@ -12,6 +12,7 @@ mod arm;
 mod callgrind;
 mod debugobjects;
 mod in_tables;
+mod lines;
 mod mariadb;
 mod memcached;
 mod meter;
@@ -65,6 +66,8 @@ pub enum What {
     Programs(BenchOptions),
     /// Whole programs on locks of the family, by `lockwright swap`, against glibc's.
     Swap(BenchOptions),
+    /// The cache lines that locks touch under the engines, and which of them threads share.
+    Lines(BenchOptions),
     /// The tables of the five documents, published beside measured: docs/tables.md.
     Tables(TablesOptions),
     /// The locks beside those of C and C++ libraries, which are built first: docs/bench/peers.md.
@@ -117,6 +120,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Debugobjects(options) => (options, debugobjects::run),
         What::Programs(options) => (options, programs::run),
         What::Swap(options) => (options, swapped::run),
+        What::Lines(options) => (options, lines::run),
         What::Tables(options) => return tables::run(options),
         What::Peers(options) => return peers::run(options),
         What::Simulated(options) => return simulated::run(options),
