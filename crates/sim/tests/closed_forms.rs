@@ -265,6 +265,35 @@ fn time_is_conserved() {
     }
 }
 
+/// No more objects can be made than sections fit under the core's lock one after the other, however many
+/// threads there are; what makes none is not held up.
+#[test]
+fn new_locks_below_an_engine_queue_for_its_core() {
+    let rate = |name, threads| {
+        let config = Config::new(exact());
+        let run = Run { config, threads, length: 3 * MILLISECOND, libraries: Vec::new() };
+        Workload::named("watched").expect("a workload").run(&run, name).expect("one of it").rate()
+    };
+    for (engine, core_ns) in [("check-new", 268.0 + 57.0), ("meter-new", 326.0 + 67.0)] {
+        let rate = rate(engine, 36);
+        assert!(rate < 1e9 / core_ns, "{engine}: {rate}");
+        // As many as a few CPUs make that are not held up.
+        assert!(rate > 0.25e6, "{engine}: {rate}");
+    }
+    assert!(rate("unwatched", 36) > 30e6);
+    // One thread: a microsecond between two acquisitions, and what the engine takes.
+    for (engine, cost_ns) in [
+        ("check", 9.0),
+        ("meter", 34.0),
+        ("check-objects", 9.0 + 2_100.0 / 64.0),
+        ("meter-objects", 34.0 + 1_793.0 / 64.0),
+    ] {
+        let ratio = rate("unwatched", 1) / rate(engine, 1);
+        let ideal = 1.0 + cost_ns / 1_000.0;
+        assert!((ratio - ideal).abs() < 0.01, "{engine}: {ratio} {ideal}");
+    }
+}
+
 #[test]
 fn a_lock_that_does_not_exclude_is_found() {
     assert!(run("micro", "busted", 8, true, 1).intrusions > 0);

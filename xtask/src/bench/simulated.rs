@@ -88,6 +88,19 @@ const PICTURES: &[Picture] = &[
             "--threads=36,54,72,108,144",
         ],
     },
+    Picture {
+        name: "watched",
+        title: "Below lockwright's own engines",
+        about: "A program that takes a lock every microsecond, one time in 512 a shared one, natively and below `check` and \
+                `meter`. Locks that are known touch nothing that threads share. For a new one, and when it is destroyed, the \
+                lock of the process's core is taken: `-objects` have a new lock every 64 acquisitions, `-new` for each.",
+        arguments: &[
+            "--machine=broadwell-72",
+            "--workload=watched",
+            "--lock=unwatched,check,meter,check-objects,meter-objects,check-new,meter-new",
+            "--sweep=cpus=1..144",
+        ],
+    },
 ];
 
 /// Simulates all of it.

@@ -136,7 +136,7 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-sim",
         dir: "crates/sim",
         says: true,
-        uses: &["lockwright"],
+        uses: &["lockwright", "lockwright-engines"],
         floors: &[
             &["workload"],
             &["locks"],

@@ -6,6 +6,7 @@ mod checked;
 mod micro;
 mod pages;
 mod torture;
+mod watched;
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -104,6 +105,12 @@ pub const WORKLOADS: &[Workload] = &[
         about: "document 0's build below lockdep, before and after the patches",
         shapes: Some(checked::NAMES),
         run: checked::run,
+    },
+    Workload {
+        name: "watched",
+        about: "a program below lockwright's own engines, with no new locks, few, or new ones only",
+        shapes: Some(watched::NAMES),
+        run: watched::run,
     },
 ];
 
