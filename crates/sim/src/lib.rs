@@ -18,6 +18,7 @@ mod futex;
 pub mod library;
 pub mod locks;
 pub mod machine;
+mod peers;
 mod platform;
 mod rng;
 mod runqueue;

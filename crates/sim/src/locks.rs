@@ -14,6 +14,7 @@ use lockwright::ticket::RawTicket;
 
 use crate::cna::{self, Cna};
 use crate::library::{LibraryLock, Made};
+use crate::peers::{Glibc, ParkingLot, Std};
 use crate::platform::Sim;
 use crate::setup::Setup;
 
@@ -83,6 +84,14 @@ pub const KINDS: &[Kind] = &[
     exclusive::<RawHybridMutex<Sim>>("hybrid_mutex", "hybrid mutex of user space", true),
     exclusive::<RawRtMutex<Sim>>("rtmutex", "mutex with priority inheritance", true),
     exclusive::<RawBinary<Sim>>("semaphore", "semaphore of one", true),
+    kind("glibc", "glibc's mutex: sleeps", true, place::<Glibc<Sim>>),
+    kind("std", "Rust's mutex: looks 100 times, then sleeps", true, place::<Std<Sim>>),
+    kind(
+        "parking_lot",
+        "parking_lot's mutex: gives way, then sleeps",
+        true,
+        place::<ParkingLot<Sim>>,
+    ),
     kind("rwsem", "rwsem, written", true, place::<RawRwSem<Sim>>),
     kind("busted", "no lock at all: checkers must find it", false, place::<Busted>),
 ];
@@ -161,6 +170,34 @@ macro_rules! with_nodes {
 with_nodes! {
     Mcs<Sim>, Node<Sim>;
     Cna<Sim>, cna::Node<Sim>;
+}
+
+/// Others' mutexes.
+macro_rules! peers {
+    ($($lock:ty;)*) => {
+        $(
+            impl New for $lock {
+                fn new_lock() -> Self {
+                    Self::new_in()
+                }
+            }
+
+            impl Lock for $lock {
+                fn with(&self, section: &mut dyn FnMut()) {
+                    self.lock();
+                    section();
+                    // SAFETY: taken above.
+                    unsafe { self.unlock() };
+                }
+            }
+        )*
+    };
+}
+
+peers! {
+    Glibc<Sim>;
+    Std<Sim>;
+    ParkingLot<Sim>;
 }
 
 impl New for RawRwSem<Sim> {

@@ -222,8 +222,19 @@ fn all(figures: &Figures) -> String {
     )
 }
 
-const LOCKS: [&str; 8] =
-    ["qspinlock", "hybrid", "unfair", "ticket", "mcs", "k42", "mutex", "hybrid_mutex"];
+const LOCKS: [&str; 11] = [
+    "qspinlock",
+    "hybrid",
+    "unfair",
+    "ticket",
+    "mcs",
+    "k42",
+    "mutex",
+    "hybrid_mutex",
+    "glibc",
+    "std",
+    "parking_lot",
+];
 
 #[test]
 fn a_hand_over_of_a_ticket_lock_is_no_shorter_than_a_transfer_and_goes_round() {

@@ -79,11 +79,11 @@ const PICTURES: &[Picture] = &[
         name: "over-commit",
         title: "More threads than CPUs",
         about: "36 CPUs, on which up to 144 threads take turns as the scheduler has them, without a hypervisor: what the \
-                mutex of user space is for. The spinning locks are for comparison.",
+                mutex of user space is for. `std` is Rust's, `glibc` the C library's; the spinning locks are for comparison.",
         arguments: &[
             "--machine=e5-2699v3",
             "--workload=micro",
-            "--lock=hybrid_mutex,mutex,semaphore,pvqlock,hybrid,unfair,mcs",
+            "--lock=hybrid_mutex,std,parking_lot,glibc,mutex,semaphore,pvqlock,hybrid,unfair,mcs",
             "--cpus=36",
             "--threads=36,54,72,108,144",
         ],

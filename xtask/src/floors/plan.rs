@@ -143,7 +143,7 @@ pub const CRATES: &[Crate] = &[
             // Fibers ask the world, or the explorer, and these keep what fibers are made of: they are
             // one room.
             &["platform + world + setup + task + arena + explore + library"],
-            &["cache", "cna"],
+            &["cache", "cna", "peers"],
             &["account", "futex", "machine", "rng", "runqueue", "spin"],
             &["time"],
         ],

@@ -32,6 +32,7 @@ presets! {
     "broadwell-72": "4 sockets of 18 cores, Broadwell-EX, 144 threads: document 0";
     "e7-8895v3": "4 sockets of 18 cores, Haswell-EX, 144 threads: CNA's";
     "pentium3-8": "8 sockets of one core, Pentium III Xeon on a bus: document 2";
+    "xeon-8580": "2 sockets of 60 cores, Emerald Rapids, 240 threads: parking_lot's change 419";
     "epyc-9654": "2 sockets of 12 complexes of 8 cores, Zen 4, 384 threads";
 }
 

@@ -5,6 +5,7 @@ mod build;
 mod checked;
 mod micro;
 mod pages;
+mod parking_lot;
 mod torture;
 mod watched;
 
@@ -87,6 +88,12 @@ pub const WORKLOADS: &[Workload] = &[
         about: "a build-like mix: computing, with short sections of a few locks",
         shapes: None,
         run: |run, lock| Ok(build::run(run, kind(run, lock)?)),
+    },
+    Workload {
+        name: "parking_lot",
+        about: "parking_lot's benchmark of mutexes: five steps with the lock, five without",
+        shapes: None,
+        run: |run, lock| Ok(parking_lot::run(run, kind(run, lock)?)),
     },
     Workload {
         name: "pages",

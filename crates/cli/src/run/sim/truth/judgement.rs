@@ -16,6 +16,8 @@ pub enum Source {
     Document(u8),
     /// A. Kogan and D. Dice, *Add NUMA-awareness to qspinlock*, version 10, linux-kernel, 2020.
     Cna,
+    /// parking_lot's change 419, of which the first table is what was before it, 2023.
+    ParkingLot,
 }
 
 impl Source {
@@ -23,7 +25,7 @@ impl Source {
     fn document(self) -> Option<u8> {
         match self {
             Self::Document(number) => Some(number),
-            Self::Cna => None,
+            Self::Cna | Self::ParkingLot => None,
         }
     }
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Source {
         let text = match self {
             Self::Document(number) => number.to_string(),
             Self::Cna => "CNA".to_owned(),
+            Self::ParkingLot => "parking_lot".to_owned(),
         };
         f.pad(&text)
     }

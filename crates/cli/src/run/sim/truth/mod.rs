@@ -6,6 +6,7 @@ mod document2;
 mod document3;
 mod document4;
 mod judgement;
+mod parking_lot;
 
 use std::fmt::Write;
 
@@ -36,6 +37,7 @@ pub fn compare(seconds: f64, seed: u64) -> Truth {
     document3::run(&mut runner, &mut truth);
     document4::run(&mut runner, &mut truth);
     cna::run(&mut runner, &mut truth);
+    parking_lot::run(&mut runner, &mut truth);
     truth.failed = runner.failed;
     truth
 }
@@ -122,7 +124,7 @@ impl Truth {
             };
             let _ = writeln!(
                 out,
-                "  {:<3}  {:<78} {:>8.3} {:>8.3} {:>+6.0} %  {verdict}",
+                "  {:<11}  {:<78} {:>8.3} {:>8.3} {:>+6.0} %  {verdict}",
                 row.source,
                 row.what,
                 row.published,
@@ -136,7 +138,7 @@ impl Truth {
             let Claim { source, claim, published, simulated, .. } = claim;
             let _ = writeln!(
                 out,
-                "  {source:<3}  {claim}: published {published}; simulated {simulated}: {verdict}"
+                "  {source:<11}  {claim}: published {published}; simulated {simulated}: {verdict}"
             );
         }
         let predicted = || self.rows.iter().filter(|row| !row.is_fitted);
