@@ -18,6 +18,8 @@ pub enum Source {
     Cna,
     /// parking_lot's change 419, of which the first table is what was before it, 2023.
     ParkingLot,
+    /// zio's change 576, 2026.
+    Zio,
 }
 
 impl Source {
@@ -25,7 +27,7 @@ impl Source {
     fn document(self) -> Option<u8> {
         match self {
             Self::Document(number) => Some(number),
-            Self::Cna | Self::ParkingLot => None,
+            Self::Cna | Self::ParkingLot | Self::Zio => None,
         }
     }
 }
@@ -36,6 +38,7 @@ impl fmt::Display for Source {
             Self::Document(number) => number.to_string(),
             Self::Cna => "CNA".to_owned(),
             Self::ParkingLot => "parking_lot".to_owned(),
+            Self::Zio => "zio".to_owned(),
         };
         f.pad(&text)
     }

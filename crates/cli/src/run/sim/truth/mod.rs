@@ -7,6 +7,7 @@ mod document3;
 mod document4;
 mod judgement;
 mod parking_lot;
+mod zio;
 
 use std::fmt::Write;
 
@@ -38,6 +39,7 @@ pub fn compare(seconds: f64, seed: u64) -> Truth {
     document4::run(&mut runner, &mut truth);
     cna::run(&mut runner, &mut truth);
     parking_lot::run(&mut runner, &mut truth);
+    zio::run(&mut runner, &mut truth);
     truth.failed = runner.failed;
     truth
 }
