@@ -18,11 +18,11 @@ use crate::time::{NANOSECOND, Time};
 /// Classes: a choice; the kernel has some 2,000, most of which a build never takes.
 const CLASSES: usize = 128;
 /// One acquisition in so many is of a lock that all share: a choice.
-const SHARED: u64 = 512;
+pub const SHARED: u64 = 512;
 /// From one acquisition to the next, on average: a choice.
-const BETWEEN: Time = 1_000 * NANOSECOND;
+pub const BETWEEN: Time = 1_000 * NANOSECOND;
 /// Sections last less than this: a choice.
-const SECTION: Time = 200 * NANOSECOND;
+pub const SECTION: Time = 200 * NANOSECOND;
 /// What both checks take together, half of it each. FITTED on document 0's machine of one socket after
 /// the patches, +40.7 %: see docs/simulator.md.
 const CHECKS: Time = 407 * NANOSECOND;

@@ -5,25 +5,21 @@
 //! so it takes time and nothing else. A new lock is looked up under the lock of the process's core,
 //! twice: that lock is the real one ([`CoreLock`]), on the simulated machine.
 
-use std::sync::atomic::Ordering;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{self, Relaxed};
 
 use lockwright::platform::{Atomic, Platform, Word as _};
 use lockwright::qspinlock::RawQspinlock;
 use lockwright_engines::core_lock::{self, CoreLock};
 
+use super::checked::{BETWEEN, SECTION, SHARED};
 use super::{Figures, Run, UnknownLock, Worker, run_workers};
 use crate::platform::{Cell, Sim, Word};
 use crate::time::{NANOSECOND, SECOND, Time};
 
-/// From one acquisition to the next, on average: as `checked` has it.
-const BETWEEN: Time = 1_000 * NANOSECOND;
-/// Sections last less than this: as `checked` has it.
-const SECTION: Time = 200 * NANOSECOND;
-/// One acquisition in so many is of a lock that all share: as `checked` has it.
-const SHARED: u64 = 512;
 /// An object with a lock of its own lasts for so many acquisitions of it, where there are such: a choice.
 const OBJECT: u64 = 64;
+
 /// The names of the runs.
 pub const NAMES: &[&str] =
     &["unwatched", "check", "meter", "check-objects", "meter-objects", "check-new", "meter-new"];
@@ -32,7 +28,7 @@ pub const NAMES: &[&str] =
 /// docs/simulator.md.
 #[derive(Clone, Copy)]
 struct Engine {
-    /// Of an acquisition and its release, half of it each, with the lock held.
+    /// Of an acquisition and its release, with the lock held.
     pair: Time,
     /// Of an object, outside of the core's lock: walking the stack, system calls.
     object: Time,
@@ -56,16 +52,13 @@ const METER: Engine = Engine {
     lines: 2,
 };
 
-/// What the core's lock is made of here.
-struct CoreWord(Word);
-
-impl core_lock::Word for CoreWord {
+impl core_lock::Word for Word {
     fn load(&self, order: Ordering) -> u32 {
-        self.0.load(order)
+        Atomic::load(self, order)
     }
 
     fn store(&self, value: u32, order: Ordering) {
-        self.0.store(value, order);
+        Atomic::store(self, value, order);
     }
 
     fn compare_exchange(
@@ -75,28 +68,28 @@ impl core_lock::Word for CoreWord {
         success: Ordering,
         failure: Ordering,
     ) -> Result<u32, u32> {
-        self.0.compare_exchange(current, new, success, failure)
+        Atomic::compare_exchange(self, current, new, success, failure)
     }
 }
 
 /// The simulated kernel, as the core's lock asks for it.
 struct Kernel;
 
-impl core_lock::Host<CoreWord> for Kernel {
+impl core_lock::Host<Word> for Kernel {
     fn pause(&self) {
         Sim::relax();
     }
 
-    fn wait(&self, word: &CoreWord, value: u32) -> bool {
-        !word.0.wait(value, Some(Sim::now() + SECOND / NANOSECOND))
+    fn wait(&self, word: &Word, value: u32) -> bool {
+        !word.wait(value, Some(Sim::now() + SECOND / NANOSECOND))
     }
 
-    fn wake_one(&self, word: &CoreWord) {
-        Word::wake(&raw const word.0, 1);
+    fn wake_one(&self, word: &Word) {
+        Word::wake(word, 1);
     }
 
-    fn wake_all(&self, word: &CoreWord) {
-        Word::wake(&raw const word.0, u32::MAX);
+    fn wake_all(&self, word: &Word) {
+        Word::wake(word, u32::MAX);
     }
 
     fn lives(&self, _: u32) -> bool {
@@ -106,7 +99,7 @@ impl core_lock::Host<CoreWord> for Kernel {
 
 /// What a process's threads share with the engine.
 struct Core<'s> {
-    lock: &'s CoreLock<CoreWord>,
+    lock: &'s CoreLock<Word>,
     lines: Vec<&'s Cell<AtomicU64>>,
 }
 
@@ -136,8 +129,7 @@ pub fn run(run: &Run, name: &str) -> Result<Figures, UnknownLock> {
         _ => return Err(UnknownLock(name.to_owned())),
     };
     Ok(run_workers(run, |setup| {
-        let word = || CoreWord(Word::new(0));
-        let lock = setup.place("the core's lock", CoreLock::of(word(), word()));
+        let lock = setup.place("the core's lock", CoreLock::of(Word::new(0), Word::new(0)));
         let number = engine.map_or(0, |engine| engine.lines);
         let lines: Vec<&Cell<AtomicU64>> =
             (0..number).map(|_| setup.place("the core", Cell::new(0))).collect();
@@ -145,7 +137,7 @@ pub fn run(run: &Run, name: &str) -> Result<Figures, UnknownLock> {
         Box::new(move |mut worker: Worker<'_>| {
             let core = Core { lock, lines: lines.clone() };
             let own = RawQspinlock::<Sim>::new_in();
-            let pair = engine.map_or(0, |engine| engine.pair / 2);
+            let pair = engine.map_or(0, |engine| engine.pair);
             // Threads have not all begun an object at once.
             let mut left = worker.rng.below(object.unwrap_or(1));
             while !Sim::is_over() {
@@ -162,7 +154,7 @@ pub fn run(run: &Run, name: &str) -> Result<Figures, UnknownLock> {
                 Sim::compute(worker.rng.below(2 * (BETWEEN - SECTION / 2)));
                 let is_shared = worker.rng.one_in(SHARED);
                 let lock = if is_shared { shared } else { &own };
-                let section = 2 * pair + worker.rng.below(SECTION);
+                let section = pair + worker.rng.below(SECTION);
                 lock.lock();
                 if is_shared {
                     worker.check.section(|| Sim::compute(section));
