@@ -17,6 +17,8 @@
  *
  *   - A compare-exchange that succeeds is one `atomic` step, which decides by the word as it is. One
  *     that fails changes nothing, and the code decides anew.
+ *   - SLOW_UNLOCK follows from the other bits. CHECK_WORD, which stands for tidy() as well, sets it;
+ *     take() and the unlock that it allows do not touch it.
  *   - FUTEX_WAIT sleeps only if the word is still the one that the thread has decided by, so that
  *     decision and sleep are one step as well.
  *   - FUTEX_WAKE is a step of its own, after the compare-exchange that makes it due. The kernel wakes
@@ -51,6 +53,8 @@
 
 /* The word. */
 bool locked;		/* LOCKED */
+bool kept;		/* KEPT */
+bool slow_unlock;	/* SLOW_UNLOCK */
 bool head;		/* HEAD */
 bool head_sleeps;	/* HEAD_SLEEPS */
 bool fair;		/* FAIR */
@@ -96,17 +100,20 @@ end:	do
 #define NOT_DUE true
 #endif
 
-/* Whether one who is not the head may take the lock. */
-#if FAULT == 4
-#define MAY_TAKE (!locked)
-#else
-#define MAY_TAKE (!locked && !fair)
-#endif
+/* is_for_head() */
+#define IS_FOR_HEAD (!locked || kept)
+
+/* What follows from the other bits: tidy(). */
+#define SOMEBODY_COMES ((head || woken) && !head_sleeps)
+#define NEEDS_UNLOCK ((head || woken || sleepers > 0) && (!SOMEBODY_COMES || fair))
 
 #define CHECK_WORD \
+	slow_unlock = NEEDS_UNLOCK; \
 	assert(!(woken && head)); \
 	assert(head || !head_sleeps); \
-	assert(locked || !head_sleeps); \
+	assert((locked && !kept) || !head_sleeps); \
+	assert(locked || !fair); \
+	assert((locked && fair) || !kept); \
 	assert(head || woken || !fair); \
 	assert(sleepers <= THREADS); \
 	assert(!woken || sleepers > 0); \
@@ -143,6 +150,7 @@ inline clear_head() {
 	head = false;
 	head_sleeps = false;
 	demanded = false;
+	kept = false;
 #if FAULT != 15
 	fair = false
 #else
@@ -182,15 +190,15 @@ next_round:
 	:: timed = true
 	fi;
 
-/* take() and steal() are the first branch of enter(). */
+/* take() is the first branch of enter(); where the lock is LOCKED it changes nothing. */
 enter:
 	atomic {
 		if
-		:: MAY_TAKE ->
+		:: !locked ->
 #if FAULT == 10			/* a load and a store */
 			goto torn_take
 #else
-			take(); CHECK_WORD; goto critical_section
+			take(); goto critical_section
 #endif
 		:: else ->
 			if
@@ -215,7 +223,7 @@ sleep:
 	skip;
 	atomic {
 		if
-		:: MAY_TAKE ->
+		:: !locked ->
 			sleepers--;
 #if FAULT != 11
 			woken = false;
@@ -269,14 +277,14 @@ head_spins:
 	atomic {
 		slept = false;
 		if
-		:: !locked ->
+		:: IS_FOR_HEAD ->
 			expired = false;
 #if FAULT == 9			/* a load and a store */
 			goto torn_take_of_head
 #else
 			clear_head(); locked = true; tidy(); goto critical_section
 #endif
-		:: locked	/* need_resched() */
+		:: !IS_FOR_HEAD	/* need_resched() */
 		fi
 	};
 	if
@@ -288,7 +296,16 @@ head_spins:
 #if FAULT == 13
 		:: true		/* never */
 #else
-		:: !fair -> fair = true; demanded = true; goto head_spins	/* demand() */
+		:: !fair ->		/* demand() */
+			fair = true;
+			demanded = true;
+#if FAULT != 18
+			if
+			:: !locked -> locked = true; kept = true
+			:: else
+			fi;
+#endif
+			CHECK_WORD; goto head_spins
 		:: fair
 #ifdef LIVENESS
 		:: !fair && !impatient -> impatient = true	/* PATIENCE is over at the second time */
@@ -302,8 +319,12 @@ sleep_as_head:
 	skip;
 	atomic {
 		if
-		:: locked -> head_sleeps = true; CHECK_WORD
-		:: !locked -> goto head_spins
+		:: !IS_FOR_HEAD ->
+			head_sleeps = true;
+#if FAULT != 19
+			CHECK_WORD
+#endif
+		:: IS_FOR_HEAD -> goto head_spins
 		fi
 	};
 	atomic {
@@ -336,15 +357,15 @@ sleep_as_head:
 leave:
 	skip;
 	atomic {
-		clear_head();
 		if
-		:: !locked ->
+		:: IS_FOR_HEAD ->
+			clear_head();
 #if FAULT == 6			/* nobody takes the lock that an unlock has left to it */
-			tidy(); goto next_round
+			locked = false; tidy(); goto next_round
 #else
 			locked = true; tidy(); goto critical_section
 #endif
-		:: locked -> tidy(); goto next_round
+		:: !IS_FOR_HEAD -> clear_head(); tidy(); goto next_round
 		fi
 	};
 
@@ -352,17 +373,26 @@ critical_section:
 	skip;
 	atomic { holders++; assert(holders == 1) };
 
-/* unlock(): where the word is LOCKED, the last branch of unlock_slow(). */
+/* release(), and unlock_slow() from its second branch on. */
 	atomic {
 		holders--;
 #if FAULT == 3			/* a store in place of the compare-exchange */
 		head = false; head_sleeps = false; fair = false; woken = false; sleepers = 0; noted = false;
+		slow_unlock = false;
 #endif
-		locked = false;
 		if
-		:: true			/* unlock() */
-		:: fair = true; demanded = true		/* unlock_fair() */
+		:: !slow_unlock -> locked = false; goto next_round	/* is_left_alone() */
+		:: slow_unlock
+		:: fair = true; demanded = true				/* unlock_fair() */
 		fi;
+#if FAULT == 4			/* not KEPT */
+		locked = false; fair = false;
+#else
+		if
+		:: fair && (head || woken || sleepers > 0) -> kept = true
+		:: else -> locked = false; fair = false; demanded = false
+		fi;
+#endif
 		if
 		:: head_sleeps -> head_sleeps = false; CHECK_WORD
 		:: !head_sleeps && !head && !woken && sleepers > 0 ->
@@ -393,7 +423,7 @@ torn_take_of_head:
 #if FAULT == 10
 torn_take:
 	skip;
-	atomic { take(); CHECK_WORD; goto critical_section };
+	atomic { take(); goto critical_section };
 #endif
 
 done:
@@ -401,7 +431,8 @@ done:
 		done_threads++;
 		if
 		:: done_threads == THREADS ->
-			assert(!locked && !head && !head_sleeps && !fair && !woken && sleepers == 0 && !noted)
+			assert(!locked && !kept && !head && !head_sleeps && !fair && !woken && sleepers == 0);
+			assert(!noted && !slow_unlock)
 		:: else
 		fi
 	}

@@ -10,9 +10,18 @@
 //! running threads share the lock, and the share goes round.
 //!
 //! ```text
-//!   31      30 29      18 17      12 11         9 ...  4         3         2       1      0
-//!   | releases | sleepers | admitted | generation | WOKEN | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
+//!   31      30 29      18 17      12 11         9     6             5      4
+//!   | releases | sleepers | admitted | generation | - | SLOW_UNLOCK | KEPT | WOKEN |
+//!     3             2      1      0
+//!   | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
 //! ```
+//!
+//! Whether anybody waits or not, a free lock is taken by one instruction, which sets LOCKED and says
+//! whether it was set. An unlock looks at SLOW_UNLOCK, which sums up whether one of those who wait
+//! needs anything of it, and then does one compare-exchange. So a lock that running threads steal from
+//! its waiters costs what one without waiters does; on AMD's Zen 3 a compare-exchange that fails first
+//! doubles that. It also means that who comes cannot be kept out by another bit than LOCKED: a lock
+//! that is free for the head alone is LOCKED and KEPT.
 //!
 //! How often a spinner looks depends on the sections. Each look takes the cache line from the owner.
 //! Where sections are long that costs little, and a lock that is free and not taken costs much; where
@@ -23,8 +32,8 @@
 //! The word is exchanged as a whole: what reads it after a byte of it was written waits until that
 //! store has reached the cache, which doubled an uncontended pair on AMD's Zen 3.
 //!
-//! Where there are neither a head nor sleepers, the word is 0 or LOCKED. What follows from that
-//! there is nothing else:
+//! Where there are neither a head nor sleepers, the word is 0 or LOCKED but for the releases. What
+//! follows from that there is nothing else:
 //!
 //! - An unlock does one store to the word and then knows only its address: who locks next may free
 //!   it.
@@ -48,9 +57,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::platform::{Atomic, Platform, Waited, Word};
 
-/// Somebody has the lock.
+/// Somebody has the lock, or it is [`KEPT`]: who comes does not get it.
 const LOCKED: u32 = 1;
-/// Only the head may take the lock.
+/// The lock will be [`KEPT`] when it is released.
 const FAIR: u32 = 1 << 1;
 /// One waiter is the head: it spins, sleeps with [`HEAD_SLEEPS`], or comes back from that.
 const HEAD: u32 = 1 << 2;
@@ -58,13 +67,18 @@ const HEAD: u32 = 1 << 2;
 const HEAD_SLEEPS: u32 = 1 << 3;
 /// A sleeper is being woken to be the head; there is no head until then.
 const WOKEN: u32 = 1 << 4;
+/// Nobody has the lock, but only the head may take it; only with LOCKED, and with HEAD or WOKEN.
+const KEPT: u32 = 1 << 5;
+/// Who unlocks has to wake somebody, or to keep the lock for somebody. It follows from the others:
+/// [`tidy`].
+const SLOW_UNLOCK: u32 = 1 << 6;
 /// Which generation of forks the waiters belong to.
 const GENERATION: Field = Field { shift: 9, bits: 3 };
 /// When the oldest sleeper began to wait, or one was last woken, in units of 2^17 nanoseconds.
 const ADMITTED: Field = Field { shift: 12, bits: 6 };
 /// How many sleep, or are about to.
 const SLEEPERS: Field = Field { shift: 18, bits: 12 };
-/// How often the lock was released while anybody waited, modulo the size.
+/// How often the lock was released, modulo the size: the highest bits, so that they wrap.
 const RELEASES: Field = Field { shift: 30, bits: 2 };
 /// What of the word is there as long as anybody waits.
 const WAITERS: u32 = HEAD | WOKEN | SLEEPERS.mask();
@@ -115,9 +129,19 @@ impl Field {
     }
 }
 
-/// A word that is 0 or LOCKED if nobody waits.
+/// The word with nothing of waiters if there are none, and with [`SLOW_UNLOCK`] if, and only if, one
+/// of them sleeps as the head, nobody is there to be the head, or the lock is to be kept.
 const fn tidy(word: u32) -> u32 {
-    if word & WAITERS == 0 { word & LOCKED } else { word }
+    if word & WAITERS == 0 {
+        return word & (LOCKED | RELEASES.mask());
+    }
+    let somebody_comes = word & (HEAD | WOKEN) != 0 && word & HEAD_SLEEPS == 0;
+    if somebody_comes && word & FAIR == 0 { word & !SLOW_UNLOCK } else { word | SLOW_UNLOCK }
+}
+
+/// Whether the head may take the lock.
+const fn is_for_head(word: u32) -> bool {
+    word & LOCKED == 0 || word & KEPT != 0
 }
 
 /// The clock as [`ADMITTED`] counts it.
@@ -161,8 +185,8 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Takes the lock, and waits for that as long as it takes.
     #[inline]
     pub fn lock(&self) {
-        if let Err(seen) = self.take() {
-            self.lock_contended(seen, None);
+        if !self.take() {
+            self.lock_slow(None);
         }
     }
 
@@ -170,63 +194,37 @@ impl<P: Platform> RawHybridMutex<P> {
     /// has come. True if it has the lock.
     #[inline]
     pub fn lock_until(&self, deadline: Option<u64>) -> bool {
-        match self.take() {
-            Ok(_) => true,
-            Err(seen) => self.lock_contended(seen, deadline),
-        }
+        self.take() || self.lock_slow(deadline)
     }
 
     /// Takes the lock if it is free, and not about to be taken by who has waited too long.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        match self.take() {
-            Ok(_) => true,
-            Err(seen) => self.steal(seen) || self.steal_from_parent(),
-        }
+        self.take() || self.take_from_parent()
     }
 
-    /// Takes the lock if it is free and nobody waits, without a look before: where there is no
-    /// contention, that is what a program notices. Else the word.
+    /// Takes the lock if it is free, whoever waits for it, and without a look before.
     #[inline(always)]
-    fn take(&self) -> Result<u32, u32> {
+    fn take(&self) -> bool {
         // Acquire: pairs with the Release in `unlock_as`.
-        self.word.compare_exchange(0, LOCKED, Acquire, Relaxed)
-    }
-
-    /// Takes the lock if it is free, whoever waits for it. The word was `seen`.
-    #[inline]
-    fn steal(&self, mut seen: u32) -> bool {
-        while seen & (LOCKED | FAIR) == 0 {
-            // Acquire: as in `take`.
-            match self.word.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed) {
-                Ok(_) => return true,
-                Err(now) => seen = now,
-            }
-        }
-        false
-    }
-
-    /// Takes the lock, whose word was `seen`. Out of line, so that those who find it free need no
-    /// registers saved.
-    #[inline(never)]
-    fn lock_contended(&self, seen: u32, deadline: Option<u64>) -> bool {
-        self.steal(seen) || self.lock_slow(deadline)
+        self.word.fetch_or(LOCKED, Acquire) & LOCKED == 0
     }
 
     /// Takes the lock if it is kept for a thread of the process that this one was forked from.
-    fn steal_from_parent(&self) -> bool {
+    #[cold]
+    fn take_from_parent(&self) -> bool {
         let seen = self.word.load(Relaxed);
         let word = living::<P>(seen);
         // Acquire: as in `take`. It fails where another thread has dropped the same notes, who
         // has the lock now.
-        word & (LOCKED | FAIR) == 0
+        word & LOCKED == 0
             && self.word.compare_exchange(seen, word | LOCKED, Acquire, Relaxed).is_ok()
     }
 
     /// Whether anyone holds it now.
     pub fn is_locked(&self) -> bool {
         // Relaxed: it may be otherwise by the time that the caller knows.
-        self.word.load(Relaxed) & LOCKED != 0
+        !is_for_head(self.word.load(Relaxed))
     }
 
     /// Releases the lock.
@@ -250,10 +248,14 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Releases the lock, with `note` for those who wait, if anybody does.
     #[inline(always)]
     fn release(&self, note: u32) {
-        // Relaxed: a look, which costs less where somebody waits than an exchange that fails, after
-        // which the line may be gone.
+        // Relaxed: a look, which costs less than an exchange that fails, after which the line may be
+        // gone.
         let seen = self.word.load(Relaxed);
-        let released = if seen == LOCKED { self.unlock_as(LOCKED, 0) } else { Err(seen) };
+        let released = if is_left_alone(seen, note) {
+            self.unlock_as(seen, released(seen))
+        } else {
+            Err(seen)
+        };
         if let Err(seen) = released {
             self.unlock_slow(seen, note);
         }
@@ -271,14 +273,11 @@ impl<P: Platform> RawHybridMutex<P> {
     fn unlock_slow(&self, mut seen: u32, note: u32) {
         let address = &raw const self.word;
         let wake = loop {
-            // RELEASES are the highest bits, and wrap.
-            let released = (seen & !LOCKED).wrapping_add(RELEASES.one());
-            let somebody_comes = seen & (HEAD | WOKEN) != 0 && seen & HEAD_SLEEPS == 0;
-            let (free, wake) = if somebody_comes && note == 0 {
-                // Also if those are the parent's: who waits next drops them.
-                (released, 0)
+            let (free, wake) = if is_left_alone(seen, note) {
+                // Also if those who wait are the parent's: who waits next drops them.
+                (released(seen), 0)
             } else {
-                let word = living::<P>(released);
+                let word = living::<P>(released(seen));
                 let (free, wake) = if word & HEAD_SLEEPS != 0 {
                     (word & !HEAD_SLEEPS, AS_HEAD)
                 } else if word & (HEAD | WOKEN) == 0 && word & SLEEPERS.mask() != 0 {
@@ -286,7 +285,9 @@ impl<P: Platform> RawHybridMutex<P> {
                 } else {
                     (word, 0)
                 };
-                (tidy(free | note), wake)
+                let fair = free | note;
+                let is_kept = fair & FAIR != 0 && fair & WAITERS != 0;
+                (tidy(if is_kept { fair | KEPT | LOCKED } else { free }), wake)
             };
             match self.unlock_as(seen, free) {
                 Ok(_) => break wake,
@@ -323,10 +324,27 @@ impl<P: Platform> RawHybridMutex<P> {
     }
 }
 
+/// The word after an unlock, if there is nothing else to do.
+const fn released(word: u32) -> u32 {
+    (word & !LOCKED).wrapping_add(RELEASES.one())
+}
+
+/// Whether an unlock, with `note` for those who wait, only releases the lock.
+const fn is_left_alone(word: u32, note: u32) -> bool {
+    let needs = if note == 0 { SLOW_UNLOCK } else { WAITERS };
+    word & needs == 0
+}
+
 /// The word without those who waited in a process that this one was forked from.
 fn living<P: Platform>(word: u32) -> u32 {
     let of_ours = || GENERATION.of(word) == GENERATION.of(GENERATION.with(0, P::generation()));
-    if word & WAITERS == 0 || of_ours() { word } else { word & LOCKED }
+    if word & WAITERS == 0 || of_ours() {
+        word
+    } else if is_for_head(word) {
+        0
+    } else {
+        LOCKED
+    }
 }
 
 /// When a thread that spins looks at the word.
@@ -354,7 +372,7 @@ impl Looks {
     fn is_too_soon(&mut self, word: u32) -> bool {
         let last = self.last.replace(word).unwrap_or(word);
         let released = RELEASES.of(word.wrapping_sub(last & RELEASES.mask()));
-        let too_soon = released + (word & LOCKED) > 1 && self.pauses != self.far;
+        let too_soon = released + u32::from(!is_for_head(word)) > 1 && self.pauses != self.far;
         if too_soon {
             self.pauses = self.far;
         }
@@ -401,7 +419,7 @@ impl<P: Platform> Wait<'_, P> {
         let mut looks = Looks::new(P::patience());
         loop {
             let seen = self.mutex.word.load(Relaxed);
-            let enters = seen & (LOCKED | FAIR) == 0 || seen & (HEAD | WOKEN) == 0;
+            let enters = seen & LOCKED == 0 || seen & (HEAD | WOKEN) == 0;
             if !looks.is_too_soon(seen) && enters || !looks.pause::<P>() {
                 return;
             }
@@ -417,7 +435,7 @@ impl<P: Platform> Wait<'_, P> {
             let noted = GENERATION.with(word, self.generation);
             let sleepers = SLEEPERS.of(word);
             let mut admits = false;
-            let (new, entered) = if word & (LOCKED | FAIR) == 0 {
+            let (new, entered) = if word & LOCKED == 0 {
                 (word | LOCKED, Entered::Locked)
             } else if word & (HEAD | WOKEN) == 0 && sleepers == 0 {
                 (noted | HEAD, Entered::Head)
@@ -437,7 +455,7 @@ impl<P: Platform> Wait<'_, P> {
                 }
             };
             // Acquire: as in `take`, if it takes the lock.
-            match mutex.word.compare_exchange(seen, new, Acquire, Relaxed) {
+            match mutex.word.compare_exchange(seen, tidy(new), Acquire, Relaxed) {
                 Ok(_) => {
                     if admits {
                         P::Word::wake_bitset(&raw const mutex.word, 1, AS_SLEEPER);
@@ -464,7 +482,7 @@ impl<P: Platform> Wait<'_, P> {
                 return Entered::Sleeper;
             }
             let left = seen.wrapping_sub(SLEEPERS.one());
-            let (new, entered) = if seen & (LOCKED | FAIR) == 0 {
+            let (new, entered) = if seen & LOCKED == 0 {
                 // In the place of who is being woken, as well.
                 ((left & !WOKEN) | LOCKED, Entered::Locked)
             } else if seen & WOKEN != 0 && (slept || SLEEPERS.of(seen) == 1) {
@@ -522,8 +540,8 @@ impl<P: Platform> Wait<'_, P> {
         let mut looks = Looks::new(P::patience());
         loop {
             let seen = word.load(Relaxed);
-            if !looks.is_too_soon(seen) && seen & LOCKED == 0 {
-                let new = tidy(seen & !(HEAD | HEAD_SLEEPS | FAIR)) | LOCKED;
+            if !looks.is_too_soon(seen) && is_for_head(seen) {
+                let new = tidy(seen & !(HEAD | HEAD_SLEEPS | FAIR | KEPT)) | LOCKED;
                 // Acquire: as in `take`.
                 if word.compare_exchange(seen, new, Acquire, Relaxed).is_ok() {
                     return true;
@@ -538,8 +556,19 @@ impl<P: Platform> Wait<'_, P> {
 
     /// From now on only this one may take the lock. False: that has been said before.
     fn demand(&self) -> bool {
-        // Relaxed: it concerns no memory but the word.
-        self.mutex.word.fetch_or(FAIR, Relaxed) & FAIR == 0
+        let word = &self.mutex.word;
+        let mut seen = word.load(Relaxed);
+        while seen & FAIR == 0 {
+            // Who comes sets LOCKED without a look, so a free lock has to be kept at once.
+            let kept = if seen & LOCKED == 0 { KEPT | LOCKED } else { 0 };
+            // Relaxed: it concerns no memory but the word, and goes on with the release sequence
+            // of who unlocked it, which `spin` acquires.
+            match word.compare_exchange(seen, tidy(seen | FAIR | kept), Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
     }
 
     /// Sleeps until the lock is released, or the sleep has ended in another way: late wakes must not
@@ -547,8 +576,8 @@ impl<P: Platform> Wait<'_, P> {
     fn sleep_as_head(&self) -> bool {
         let word = &self.mutex.word;
         let mut seen = word.load(Relaxed);
-        while seen & LOCKED != 0 && !self.is_of_parent() {
-            let asleep = seen | HEAD_SLEEPS;
+        while !is_for_head(seen) && !self.is_of_parent() {
+            let asleep = tidy(seen | HEAD_SLEEPS);
             // Relaxed: it concerns no memory but the word.
             match word.compare_exchange(seen, asleep, Relaxed, Relaxed) {
                 Ok(_) => {
@@ -568,9 +597,9 @@ impl<P: Platform> Wait<'_, P> {
         let word = &self.mutex.word;
         let mut seen = word.load(Relaxed);
         loop {
-            let word_left = seen & !(HEAD | HEAD_SLEEPS | FAIR);
+            let word_left = seen & !(HEAD | HEAD_SLEEPS | FAIR | KEPT);
             // An unlock may have relied on us.
-            let free = seen & LOCKED == 0;
+            let free = is_for_head(seen);
             // Acquire: as in `take`, if it takes the lock.
             match word.compare_exchange(seen, tidy(word_left) | LOCKED, Acquire, Relaxed) {
                 Ok(_) => return !free,
@@ -588,7 +617,7 @@ impl<P: Platform> Wait<'_, P> {
         let until = self.deadline.unwrap_or(u64::MAX).min(now + UNCOUNTED_SLEEP);
         let word = &self.mutex.word;
         let seen = word.load(Relaxed);
-        if seen & (LOCKED | FAIR) != 0 {
+        if seen & LOCKED != 0 {
             word.wait_bitset(seen, UNCOUNTED, Some(until));
         }
         true
@@ -638,6 +667,27 @@ mod tests {
     fn releases_overflow_into_nothing() {
         let all = HEAD | WOKEN | GENERATION.mask() | ADMITTED.mask() | SLEEPERS.mask();
         let word = RELEASES.with(all, u32::MAX) | LOCKED;
-        assert_eq!((word & !LOCKED).wrapping_add(RELEASES.one()), all);
+        assert_eq!(released(word), all);
+    }
+
+    /// A program may do what it must not, and has to go on.
+    #[test]
+    fn one_unlock_too_many_frees_a_free_lock() {
+        assert_eq!(released(RELEASES.one()), 2 * RELEASES.one());
+    }
+
+    #[test]
+    fn an_unlock_is_slow_where_one_who_waits_needs_it() {
+        let one = SLEEPERS.one();
+        for needy in
+            [HEAD | HEAD_SLEEPS, HEAD | FAIR, WOKEN | one | FAIR, one, HEAD | HEAD_SLEEPS | one]
+        {
+            assert_eq!(tidy(needy | LOCKED), needy | LOCKED | SLOW_UNLOCK);
+        }
+        for calm in [HEAD, HEAD | one, WOKEN | one] {
+            assert_eq!(tidy(calm | LOCKED | SLOW_UNLOCK), calm | LOCKED);
+        }
+        let noted = GENERATION.mask() | ADMITTED.mask() | SLOW_UNLOCK;
+        assert_eq!(tidy(noted | RELEASES.one()), RELEASES.one(), "nobody waits");
     }
 }
