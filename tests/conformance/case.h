@@ -230,13 +230,37 @@ UNUSED static void pass(struct gate *gate)
 	errno = before;
 }
 
+/* Whether `lockwright swap` has put locks here whose waiters spin, and sleep, if they do, elsewhere than in the lock. */
+static int waiters_spin(void)
+{
+	const char *lock = getenv("LOCKWRIGHT_SWAP");
+	return lock && strcmp(lock, "hybrid") != 0 && strcmp(lock, "mutex") != 0;
+}
+
+/* For how many nanoseconds the thread `tid` of process `pid` has run. */
+static unsigned long long time_run(pid_t pid, pid_t tid)
+{
+	char path[64], text[64];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, tid);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long n = syscall(SYS_read, fd, text, sizeof text - 1);
+	syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* A thread that has run for so many nanoseconds since it was first looked at can only spin. */
+#define SPINS_NS 20000000
+
 /* Waits until the thread `tid` of process `pid` waits in a futex call: for a word of the object at `object` if one is
  * given, for any otherwise. Condition variables of `lockwright swap` have their waiters wait for words of their own
- * stacks. */
+ * stacks, and some of its locks have them spin. */
 UNUSED static void await_futex(pid_t pid, pid_t tid, const void *object, size_t size)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", pid, tid);
+	int may_spin = waiters_spin();
+	unsigned long long begun = may_spin ? time_run(pid, tid) : 0;
 	for (;;) {
 		char text[256];
 		int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -250,11 +274,13 @@ UNUSED static void await_futex(pid_t pid, pid_t tid, const void *object, size_t 
 		long number = -1;
 		unsigned long word = 0, stack = 0;
 		if (sscanf(text, "%ld %lx %*x %*x %*x %*x %*x %lx", &number, &word, &stack) == 3 && number == SYS_futex) {
-			if (!object || (word >= (unsigned long)object && word < (unsigned long)object + size))
+			if (may_spin || !object || (word >= (unsigned long)object && word < (unsigned long)object + size))
 				return;
 			if (getenv("LOCKWRIGHT_SWAP") && word >= stack && word - stack < 4096)
 				return;
 		}
+		if (may_spin && time_run(pid, tid) - begun > SPINS_NS)
+			return;
 		syscall(SYS_sched_yield);
 	}
 }

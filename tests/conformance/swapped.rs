@@ -1,61 +1,75 @@
-//! With their locks replaced by `lockwright swap`, programs behave as with the C library's, too.
-//!
-//! Cases wait for each other to sleep, so it is a lock that sleeps that they run on.
+//! With their locks replaced by `lockwright swap`, programs behave as with the C library's, too, on each lock that
+//! there is.
 
-use crate::differences::differences;
+use crate::differences::{Case, differences};
 use crate::family::Family;
 use crate::harness;
-
-/// Families of cases about what is replaced, or about what happens to it.
-const FAMILIES: &[&str] = &[
-    "c11",
-    "cancellation",
-    "condition",
-    "condition_old",
-    "mutex",
-    "other_names",
-    "process",
-    "robust",
-    "rwlock",
-    "signals",
-    "sync",
-    "thread",
-];
 
 /// Cases that tell what bytes of an object are in glibc, or do what POSIX leaves undefined and
 /// where glibc's answer leaves the lock unusable: a write lock that another thread releases.
 const EXEMPT: &[&str] =
     &["too_many_readers", "unlocked_by_another", "spin", "spin_shared", "spin_of_no_sharing"];
 
-fn differing(family: &Family, command: &str, options: &[&str]) -> Vec<String> {
-    let natively = family.natively(&[]);
-    let under = family.said(harness::under(command, options, family.program()), &[]);
-    let found = differences(&natively, &under);
-    found.into_iter().map(|difference| difference.name).collect()
+/// The locks that `lockwright swap` has.
+fn locks() -> Vec<String> {
+    let list =
+        harness::native(harness::tool().get_program()).args(["swap", "--lock", "list"]).run();
+    assert_eq!(list.code(), 0, "{}", list.stderr);
+    let text = list.text();
+    let rows = text.lines().skip(1).take_while(|line| !line.is_empty());
+    rows.filter_map(|row| row.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-fn cases_say_the_same_on(lock: &str) {
-    for name in FAMILIES {
-        let differing = differing(&Family::build(name), "swap", &["--lock", lock]);
-        let wrong: Vec<_> =
-            differing.iter().filter(|case| !EXEMPT.contains(&case.as_str())).collect();
-        assert!(wrong.is_empty(), "{name}: {wrong:?}");
+fn differing(family: &Family, natively: &[Case], lock: &str) -> Vec<String> {
+    let under = family.said(harness::under("swap", &["--lock", lock], family.program()), &[]);
+    differences(natively, &under).into_iter().map(|difference| difference.name).collect()
+}
+
+fn says_the_same_on_all_locks(name: &'static str) {
+    let family = Family::build(name);
+    let natively = family.natively(&[]);
+    let locks = locks();
+    assert!(locks.iter().any(|lock| lock == "hybrid") && locks.len() > 4, "{locks:?}");
+    for lock in locks {
+        let mut wrong = differing(&family, &natively, &lock);
+        wrong.retain(|case| !EXEMPT.contains(&case.as_str()));
+        assert!(wrong.is_empty(), "{lock}: {wrong:?}");
     }
 }
 
-#[test]
-fn cases_say_the_same_on_the_hybrid_mutex() {
-    cases_say_the_same_on("hybrid");
+/// Families of cases about what is replaced, or about what happens to it.
+macro_rules! say_the_same_on_all_locks {
+    ($($family:ident)*) => {
+        mod on_all_locks {
+            $(
+                #[test]
+                fn $family() {
+                    super::says_the_same_on_all_locks(stringify!($family));
+                }
+            )*
+        }
+    };
 }
 
-#[test]
-fn cases_say_the_same_on_the_kernels_mutex() {
-    cases_say_the_same_on("mutex");
+say_the_same_on_all_locks! {
+    c11
+    cancellation
+    condition
+    condition_old
+    mutex
+    other_names
+    process
+    robust
+    rwlock
+    signals
+    sync
+    thread
 }
 
 #[test]
 fn a_case_that_looks_inside_is_noticed() {
-    let differing = differing(&Family::build("rwlock"), "swap", &["--lock", "hybrid"]);
+    let family = Family::build("rwlock");
+    let differing = differing(&family, &family.natively(&[]), "hybrid");
     assert!(differing.contains(&"too_many_readers".to_owned()), "{differing:?}");
 }
 
