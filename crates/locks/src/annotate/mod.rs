@@ -47,6 +47,7 @@ mod lock;
 pub(crate) mod tool;
 
 pub use lock::{Flags, Lock};
+pub(crate) use tool::is_known_off;
 pub use tool::is_off;
 
 use core::ffi::c_void;

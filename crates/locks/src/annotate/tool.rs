@@ -26,17 +26,21 @@ const THERE: u8 = 2;
 /// There is no tool to tell anything, for as long as the process lives. One load and one branch.
 #[inline(always)]
 pub fn is_off() -> bool {
+    is_known_off() || is_off_after_all()
+}
+
+/// The same, where it has been asked before: false also says that nobody has. For a path that goes out
+/// of line, and asks [`is_off`] there: a call less saves registers there where locks are taken.
+#[inline(always)]
+pub fn is_known_off() -> bool {
     // Relaxed: says nothing of other memory.
-    match TOOL.load(Relaxed) {
-        NONE => true,
-        known => is_off_after_all(known),
-    }
+    TOOL.load(Relaxed) == NONE
 }
 
 #[cold]
 #[inline(never)]
-fn is_off_after_all(known: u8) -> bool {
-    if known == MAYBE {
+fn is_off_after_all() -> bool {
+    if TOOL.load(Relaxed) == MAYBE {
         TOOL.store(if acquire().is_some() { THERE } else { NONE }, Relaxed);
     }
     TOOL.load(Relaxed) == NONE

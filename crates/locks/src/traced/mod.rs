@@ -123,7 +123,7 @@ impl<R, const FAIR: bool> Traced<R, FAIR> {
     /// Tells that it is about to be released.
     #[inline(always)]
     fn releases(&self) {
-        if !annotate::is_off() {
+        if !annotate::is_known_off() {
             self.tells_release();
         }
     }
@@ -132,7 +132,9 @@ impl<R, const FAIR: bool> Traced<R, FAIR> {
     #[cold]
     #[inline(never)]
     fn tells_release(&self) {
-        self.told.release();
+        if !annotate::is_off() {
+            self.told.release();
+        }
     }
 }
 

@@ -3,7 +3,19 @@
 use lock_api::{RawMutex, RawMutexFair, RawMutexTimed};
 
 use super::Traced;
-use crate::annotate::{Flags, is_off};
+use crate::annotate::{Flags, is_known_off, is_off};
+
+impl<R: RawMutex, const FAIR: bool> Traced<R, FAIR> {
+    /// Takes the lock, and tells of it if there is a tool.
+    #[cold]
+    #[inline(never)]
+    fn lock_told(&self) -> R::Guard {
+        if is_off() {
+            return self.raw.lock();
+        }
+        self.told_surely(Flags::EXCLUSIVE, R::try_lock, R::lock)
+    }
+}
 
 // SAFETY: excludes as the lock inside; what is told changes nothing of it.
 unsafe impl<R: RawMutex, const FAIR: bool> RawMutex for Traced<R, FAIR> {
@@ -12,10 +24,7 @@ unsafe impl<R: RawMutex, const FAIR: bool> RawMutex for Traced<R, FAIR> {
 
     #[inline]
     fn lock(&self) -> R::Guard {
-        if is_off() {
-            return self.raw.lock();
-        }
-        self.told_surely(Flags::EXCLUSIVE, R::try_lock, R::lock)
+        if is_known_off() { self.raw.lock() } else { self.lock_told() }
     }
 
     #[inline]
