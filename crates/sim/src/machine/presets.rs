@@ -26,6 +26,7 @@ macro_rules! presets {
 
 presets! {
     "e5-2699v3": "2 sockets of 18 cores, Haswell, no SMT: document 4";
+    "e5-2699v3-smt": "2 sockets of 18 cores, Haswell, 72 threads: document 1";
     "e5-2620v4": "2 sockets of 8 cores, Broadwell, 32 threads: document 4";
     "e5-2650": "2 sockets of 10 cores, Haswell-EP (v3), 40 threads: document 3";
     "skylake-22": "1 socket of 22 cores, Skylake-SP, 44 threads: document 0";

@@ -6,6 +6,7 @@ mod checked;
 mod micro;
 mod pages;
 mod parking_lot;
+mod pools;
 mod torture;
 mod watched;
 
@@ -106,6 +107,12 @@ pub const WORKLOADS: &[Workload] = &[
         about: "document 2's dbench below the big kernel lock, before and after the patches",
         shapes: Some(bkl::NAMES),
         run: bkl::run,
+    },
+    Workload {
+        name: "pools",
+        about: "document 1's build below debugobjects, before and after the patches",
+        shapes: Some(pools::NAMES),
+        run: pools::run,
     },
     Workload {
         name: "checked",

@@ -2,6 +2,7 @@
 
 mod cna;
 mod document0;
+mod document1;
 mod document2;
 mod document3;
 mod document4;
@@ -34,6 +35,7 @@ pub fn compare(seconds: f64, seed: u64) -> Truth {
     let mut truth = Truth { seconds, seed, ..Truth::default() };
     let mut runner = Runner { seconds, seed, status: Status::new(), runs: 0, failed: Vec::new() };
     document0::run(&mut runner, &mut truth);
+    document1::run(&mut runner, &mut truth);
     document2::run(&mut runner, &mut truth);
     document3::run(&mut runner, &mut truth);
     document4::run(&mut runner, &mut truth);
