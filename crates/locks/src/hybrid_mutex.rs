@@ -252,7 +252,8 @@ impl<P: Platform> RawHybridMutex<P> {
         // gone.
         let seen = self.word.load(Relaxed);
         let released = if is_left_alone(seen, note) {
-            self.unlock_as(seen, released(seen))
+            // LOCKED is set, so this is `released`, in one instruction: the exchange waits for it.
+            self.unlock_as(seen, seen.wrapping_add(RELEASES.one() - LOCKED))
         } else {
             Err(seen)
         };
@@ -329,10 +330,11 @@ const fn released(word: u32) -> u32 {
     (word & !LOCKED).wrapping_add(RELEASES.one())
 }
 
-/// Whether an unlock, with `note` for those who wait, only releases the lock.
+/// Whether an unlock, with `note` for those who wait, only releases the lock. Not where nobody has it:
+/// there is nothing to release.
 const fn is_left_alone(word: u32, note: u32) -> bool {
     let needs = if note == 0 { SLOW_UNLOCK } else { WAITERS };
-    word & needs == 0
+    word & (needs | LOCKED) == LOCKED
 }
 
 /// The word without those who waited in a process that this one was forked from.
