@@ -56,24 +56,28 @@ fn holds(model: &str, variable: &str, value: &Path) -> bool {
     }
 }
 
-/// By mutant, the models that come through its place. The models hold without any.
+/// By mutant, the models that come through its place, those first that end soonest. The models hold without any.
 fn faults(models: &[String]) -> BTreeMap<String, Vec<String>> {
-    let faults = Mutex::new(BTreeMap::<String, Vec<String>>::new());
+    let faults = Mutex::new(BTreeMap::<String, Vec<(Duration, String)>>::new());
     on_all_cpus(models.iter(), |model| {
         let place = tempfile(model);
         let _ = std::fs::remove_file(&place);
+        let begin = Instant::now();
         assert!(holds(model, "LOCKWRIGHT_MUTANTS", &place), "{model} fails without any fault");
+        let took = begin.elapsed();
         let text = std::fs::read_to_string(&place).unwrap_or_default();
         let _ = std::fs::remove_file(&place);
         let mut faults = faults.lock().unwrap();
         for line in text.lines() {
-            faults.entry(line.to_owned()).or_default().push(model.clone());
+            faults.entry(line.to_owned()).or_default().push((took, model.clone()));
         }
     });
-    let mut faults = faults.into_inner().unwrap();
-    // In the order of the models, whichever ended first.
-    faults.values_mut().for_each(|models| models.sort_unstable());
-    faults
+    let by_time = |mut models: Vec<(Duration, String)>| {
+        models.sort_unstable();
+        models.into_iter().map(|(_, model)| model).collect()
+    };
+    let faults = faults.into_inner().unwrap();
+    faults.into_iter().map(|(fault, models)| (fault, by_time(models))).collect()
 }
 
 /// Does it to each of them, one at a time on each CPU.
