@@ -10,6 +10,7 @@ use super::document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_
 use super::programs::{self, Ledgers, Run, median, more, number, ratio};
 use super::workload::{self, Workload};
 use super::{Options, Progress};
+use crate::bench::published::POOLS;
 use crate::bench::{Section, grouped_signed};
 use crate::stats::Estimate;
 
@@ -52,16 +53,12 @@ const FIELDS: [(&str, Option<u64>, u64); 8] = [
     ("pool_used", Some(108_488), 104_805),
     ("pool_max_used", Some(170_127), 168_081),
     ("on_free_list", Some(0), 0),
-    ("objs_allocated", Some(34_954_917), 5_796_864),
+    ("objs_allocated", Some(POOLS.allocated[0]), POOLS.allocated[1]),
     ("objs_freed", Some(34_844_371), 5_687_182),
 ];
 
 /// Objects had from the slab with the first three patches, as the fourth's own mail has it.
 const ALLOCATED_BY_THREE: u64 = 39_268_280;
-
-/// Seconds before and after: elapsed, in the kernel.
-const ELAPSED: [f64; 2] = [291.01, 287.45];
-const SYSTEM: [f64; 2] = [4_991.53, 4_825.78];
 
 /// One run, and the statistics that it left.
 struct Outcome {
@@ -248,13 +245,13 @@ fn comparison(measured: &Measured) -> Comparison {
         Row::new(
             "elapsed, after against before",
             Unit::MorePercent,
-            Some(100.0 * (ELAPSED[1] / ELAPSED[0] - 1.0)),
+            Some(100.0 * (POOLS.elapsed[1] / POOLS.elapsed[0] - 1.0)),
             hundredths(elapsed),
         ),
         Row::new(
             "system time, after against before",
             Unit::MorePercent,
-            Some(100.0 * (SYSTEM[1] / SYSTEM[0] - 1.0)),
+            Some(100.0 * (POOLS.system[1] / POOLS.system[0] - 1.0)),
             hundredths(system),
         ),
         Row::new("processor time, after against before", Unit::MorePercent, None, hundredths(cpu)),
