@@ -54,6 +54,7 @@ pub struct Prices {
     pause: Time,
     switch: Time,
     wake: Time,
+    waker: Time,
     syscall: Time,
     exit: Time,
     latency: Time,
@@ -81,6 +82,7 @@ impl Prices {
             pause,
             switch: us(scheduler.switch_us),
             wake: us(scheduler.wake_us),
+            waker: us(scheduler.waker_us),
             syscall: nanoseconds(scheduler.syscall_ns),
             exit: cycles(hypervisor.exit_cycles),
             latency: ms(scheduler.latency_ms),
@@ -731,7 +733,7 @@ impl World {
         self.fill(cpu);
     }
 
-    /// Wakes who waits at the address, by the running task, in its turn.
+    /// Wakes who waits at the address, by the running task, in its turn. A virtual CPU's is an exit, which has all of it.
     pub fn wake_at(&mut self, address: usize, count: u32, bits: u32) {
         for task in self.futexes.take(address, count, bits) {
             if self.tasks[task].state == State::Polling {
@@ -747,6 +749,10 @@ impl World {
                 self.note_task(clock, task);
             } else {
                 self.wake(task);
+                if !self.is_guest {
+                    let took = self.prices.waker;
+                    self.me().spend(Spent::System, took);
+                }
             }
         }
     }

@@ -89,6 +89,7 @@ fn wrong(machine: &Machine) -> Option<(&'static str, String)> {
         ("instruction.step", instruction.step),
         ("scheduler.switch_us", scheduler.switch_us),
         ("scheduler.wake_us", scheduler.wake_us),
+        ("scheduler.waker_us", scheduler.waker_us),
         ("scheduler.syscall_ns", scheduler.syscall_ns),
         ("scheduler.wakeup_ms", scheduler.wakeup_ms),
         ("scheduler.other_work_us", scheduler.other_work_us),

@@ -109,6 +109,8 @@ pub struct Scheduler {
     pub switch_us: f64,
     /// From a wake-up until the task is in a queue.
     pub wake_us: f64,
+    /// What it takes of who wakes the task, beside the system call.
+    pub waker_us: f64,
     /// Entry into the kernel and return.
     pub syscall_ns: f64,
     /// For how long a spinning thread goes on before it lets others run.
@@ -135,6 +137,9 @@ impl Default for Scheduler {
             switch_us: 1.5,
             // The host's path of a wake-up (simulation.md).
             wake_us: 5.0,
+            // A choice. A virtual EPYC takes 4.8 us longer to wake who sleeps on an idle CPU than nobody, most of
+            // it to have an interrupt sent.
+            waker_us: 1.0,
             // A system call of a kernel with page-table isolation off; a futex' work with it.
             syscall_ns: 300.0,
             // crates/locks/src/platform/patience.rs.
