@@ -12,7 +12,7 @@ use lockwright::semaphore::RawBinary;
 use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 
-use crate::cna::{self, Cna};
+use crate::cna::{self, Cna, CnaQspinlock};
 use crate::library::{LibraryLock, Made};
 use crate::peers::{Glibc, ParkingLot, Std};
 use crate::platform::Sim;
@@ -79,6 +79,7 @@ pub const KINDS: &[Kind] = &[
     exclusive::<RawTas<Sim>>("tas", "test, then test-and-set", false),
     kind("mcs", "MCS lock", false, place::<Mcs<Sim>>),
     kind("cna", "CNA: MCS that prefers the holder's socket", false, place::<Cna<Sim>>),
+    exclusive::<CnaQspinlock<Sim>>("cna_qspinlock", "queued spinlock whose queue is CNA", false),
     exclusive::<RawMcs<Sim>>("k42", "MCS lock without nodes of callers (K42)", false),
     exclusive::<RawMutex<Sim>>("mutex", "kernel's mutex: spins, then sleeps", true),
     exclusive::<RawHybridMutex<Sim>>("hybrid_mutex", "hybrid mutex of user space", true),

@@ -23,7 +23,7 @@ use lockwright::ticket::RawTicket;
 use super::faults;
 use super::platform::Explored;
 use crate::arena::Arena;
-use crate::cna::{self, Cna};
+use crate::cna::{self, Cna, CnaQspinlock};
 use crate::library::{LibraryLock, Made};
 
 /// What a thread wants to do under a lock.
@@ -246,6 +246,10 @@ pub const KINDS: &[Kind] = &[
     Kind::exclusive::<RawTas<Explored>>("tas", "test, then test-and-set"),
     Kind::of::<Mcs<Explored>>("mcs", "MCS lock").overtakes(0),
     Kind::of::<Cna<Explored>>("cna", "CNA: MCS that prefers the holder's socket"),
+    Kind::exclusive::<CnaQspinlock<Explored>>(
+        "cna_qspinlock",
+        "queued spinlock whose queue is CNA",
+    ),
     Kind::exclusive::<RawMcs<Explored>>("k42", "MCS lock without nodes of callers (K42)"),
     Kind::of::<RawMutex<Explored>>("mutex", "kernel's mutex").deadlines(),
     Kind::of::<CompactMutex>("mutex_compact", "kernel's mutex in few bytes").deadlines(),

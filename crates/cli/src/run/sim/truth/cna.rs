@@ -1,5 +1,4 @@
-//! CNA beside the queued spinlock, on four sockets. The kernel's variant is the slow path of its queued spinlock; here it is
-//! the paper's lock, which has no other path.
+//! CNA as the queue of the queued spinlock, beside that with its own, on four sockets.
 
 use super::{Claim, Runner, Source, Truth};
 
@@ -17,7 +16,7 @@ const PART: f64 = 0.1;
 pub fn run(runner: &mut Runner, truth: &mut Truth) {
     let mut steps = Vec::new();
     for (threads, gains) in STEPS {
-        let [stock, cna] = ["qspinlock", "cna"]
+        let [stock, cna] = ["qspinlock", "cna_qspinlock"]
             .map(|lock| runner.run(MACHINE, "locktorture", lock, threads, false, PART).rate());
         let ratio = cna / stock;
         if let Some((_, published)) = RATIOS.iter().find(|point| point.0 == threads) {

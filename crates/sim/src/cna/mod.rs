@@ -11,8 +11,9 @@
 //!    granted -> passed over - next -> passed over <- last
 //! ```
 //!
-//! Here it serves to compare. Its node takes the place of a sequence number of the kernel's variant, which is in the
-//! queued spinlock's slow path only.
+//! Here it serves to compare: by itself, and as the queue of a queued spinlock.
+
+mod qspinlock;
 
 use std::ptr;
 use std::sync::atomic::AtomicU64;
@@ -21,6 +22,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use lockwright::platform::{Atomic, Platform, await_until};
 
 use crate::rng::Rng;
+
+pub use self::qspinlock::CnaQspinlock;
 
 /// A platform that knows sockets.
 pub trait Sockets: Platform {
@@ -73,6 +76,12 @@ impl<P: Sockets> Cna<P> {
     /// A free lock.
     pub fn new_in() -> Self {
         Self { tail: P::Long::new(NONE), dice: AtomicU64::new(0) }
+    }
+
+    /// Whether nobody has it, or waits for it, now.
+    fn is_free(&self) -> bool {
+        // Relaxed: it may be another's the next moment.
+        self.tail.load(Relaxed) == NONE
     }
 
     /// Prepares a node that is in no queue.
