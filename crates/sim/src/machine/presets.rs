@@ -32,6 +32,7 @@ presets! {
     "skylake-22": "1 socket of 22 cores, Skylake-SP, 44 threads: document 0";
     "broadwell-72": "4 sockets of 18 cores, Broadwell-EX, 144 threads: document 0";
     "e7-8895v3": "4 sockets of 18 cores, Haswell-EX, 144 threads: CNA's";
+    "e7-4830v3": "4 sockets of 12 cores, Haswell-EX, no SMT: LiTL's";
     "pentium3-8": "8 sockets of one core, Pentium III Xeon on a bus: document 2";
     "xeon-8580": "2 sockets of 60 cores, Emerald Rapids, 240 threads: parking_lot's change 419";
     "epyc-9654": "2 sockets of 12 complexes of 8 cores, Zen 4, 384 threads";

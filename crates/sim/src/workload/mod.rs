@@ -7,6 +7,7 @@ mod micro;
 mod pages;
 mod parking_lot;
 mod pools;
+mod radiosity;
 mod torture;
 mod watched;
 
@@ -95,6 +96,12 @@ pub const WORKLOADS: &[Workload] = &[
         about: "parking_lot's benchmark of mutexes: five steps with the lock, five without",
         shapes: None,
         run: |run, lock| Ok(parking_lot::run(run, kind(run, lock)?)),
+    },
+    Workload {
+        name: "radiosity",
+        about: "SPLASH's radiosity: tasks that take objects from one list",
+        shapes: None,
+        run: |run, lock| Ok(radiosity::run(run, kind(run, lock)?)),
     },
     Workload {
         name: "pages",

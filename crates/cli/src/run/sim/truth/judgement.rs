@@ -16,6 +16,8 @@ pub enum Source {
     Document(u8),
     /// A. Kogan and D. Dice, *Add NUMA-awareness to qspinlock*, version 10, linux-kernel, 2020.
     Cna,
+    /// H. Guiroux, R. Lachaize and V. Quéma, *Multicore Locks: The Case Is Not Closed Yet*, USENIX ATC 2016.
+    Litl,
     /// parking_lot's change 419, of which the first table is what was before it, 2023.
     ParkingLot,
     /// zio's change 576, 2026.
@@ -27,7 +29,7 @@ impl Source {
     fn document(self) -> Option<u8> {
         match self {
             Self::Document(number) => Some(number),
-            Self::Cna | Self::ParkingLot | Self::Zio => None,
+            Self::Cna | Self::Litl | Self::ParkingLot | Self::Zio => None,
         }
     }
 }
@@ -37,6 +39,7 @@ impl fmt::Display for Source {
         let text = match self {
             Self::Document(number) => number.to_string(),
             Self::Cna => "CNA".to_owned(),
+            Self::Litl => "LiTL".to_owned(),
             Self::ParkingLot => "parking_lot".to_owned(),
             Self::Zio => "zio".to_owned(),
         };

@@ -7,6 +7,7 @@ mod document2;
 mod document3;
 mod document4;
 mod judgement;
+mod litl;
 mod parking_lot;
 mod zio;
 
@@ -40,6 +41,7 @@ pub fn compare(seconds: f64, seed: u64) -> Truth {
     document3::run(&mut runner, &mut truth);
     document4::run(&mut runner, &mut truth);
     cna::run(&mut runner, &mut truth);
+    litl::run(&mut runner, &mut truth);
     parking_lot::run(&mut runner, &mut truth);
     zio::run(&mut runner, &mut truth);
     truth.failed = runner.failed;
@@ -66,11 +68,37 @@ impl Runner {
         guest: bool,
         part: f64,
     ) -> Figures {
-        self.runs += 1;
-        let what = format!("{workload} on {machine}: {lock}, {threads} threads");
-        self.status.show(&format!("{what} ({} runs)", self.runs));
+        let config = Config { guest, ..Config::new(machine::named(machine).expect("a preset")) };
+        self.run_in(config, workload, lock, threads, part)
+    }
+
+    /// Likewise on the machine's first CPUs only.
+    fn run_on(
+        &mut self,
+        machine: &str,
+        cpus: u32,
+        workload: &str,
+        lock: &str,
+        threads: u32,
+        part: f64,
+    ) -> Figures {
         let machine = machine::named(machine).expect("a preset");
-        let config = Config { guest, seed: self.seed, ..Config::new(machine) };
+        let config = Config { cpus: Some(cpus), ..Config::new(machine) };
+        self.run_in(config, workload, lock, threads, part)
+    }
+
+    fn run_in(
+        &mut self,
+        config: Config,
+        workload: &str,
+        lock: &str,
+        threads: u32,
+        part: f64,
+    ) -> Figures {
+        self.runs += 1;
+        let what = format!("{workload} on {}: {lock}, {threads} threads", config.machine.name);
+        self.status.show(&format!("{what} ({} runs)", self.runs));
+        let config = Config { seed: self.seed, ..config };
         let length = (self.seconds * part * SECOND as f64) as u64;
         let workload = Workload::named(workload).expect("a workload");
         let run = Run { config, threads, length: length.max(1), libraries: Vec::new() };
