@@ -110,7 +110,7 @@ impl Library {
         let workspace = preload_workspace(&here.join("preload"), &dir.join("workspace"));
         let mut cargo = Command::new(var("CARGO"));
         cargo
-            .args(["build", "--release", "--package", self.package, "--lib"])
+            .args(["build", "--profile", LIBRARY, "--package", self.package, "--lib"])
             .arg("--manifest-path")
             .arg(workspace.join("Cargo.toml"))
             .arg("--target-dir")
@@ -128,9 +128,12 @@ impl Library {
         // Empty is not unset: it also overrides flags from configuration files.
         cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
         run(cargo, &format!("build the package {}", self.package), "see cargo's messages above");
-        dir.join(target).join("release").join(self.file)
+        dir.join(target).join(LIBRARY).join(self.file)
     }
 }
+
+/// The profile of the workspace that is for them.
+const LIBRARY: &str = "library";
 
 /// What the libraries are made of. This package has the sources of all, in its directory
 /// `preload`: links in a checkout, copies in a package.

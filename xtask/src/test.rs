@@ -298,12 +298,12 @@ pub(crate) fn release_example(package: &str, name: &str) -> Result<PathBuf, Stri
 }
 
 /// The preload library alone, built for release with `features`: the same place whatever they are,
-/// so to be copied at once. `quick`: by the profile of the release's tests, which takes a third of
-/// the time, for when nobody looks at the figures.
+/// so to be copied at once. `quick`: hardly optimised, which takes a third of the time, for when nobody looks at the
+/// figures.
 pub(crate) fn preload_build(features: &str, quick: bool) -> Result<PathBuf, String> {
     let dir = target_dir().join("bench-preload");
     let text = dir.to_str().ok_or("the target directory's name is no UTF-8")?;
-    let profile = if quick { "release-test" } else { "release" };
+    let profile = if quick { "smoke" } else { LIBRARY };
     cargo(&[
         "build",
         "--profile",
@@ -318,6 +318,9 @@ pub(crate) fn preload_build(features: &str, quick: bool) -> Result<PathBuf, Stri
     ])?;
     Ok(dir.join(profile).join("liblockwright_preload.so"))
 }
+
+/// The profile of what is loaded into programs, or linked to them, and the directory that it is built in.
+pub(crate) const LIBRARY: &str = "library";
 
 /// Where cargo builds.
 pub(crate) fn target_dir() -> PathBuf {

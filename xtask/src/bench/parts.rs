@@ -7,7 +7,7 @@ use std::process::Command;
 use super::arm::said;
 use super::sources;
 use crate::install::SONAME;
-use crate::test::{cargo, preload_build, read, root, target_dir};
+use crate::test::{LIBRARY, cargo, preload_build, read, root, target_dir};
 
 /// Preload libraries: the file's name, the features, and the documents that have them.
 const LIBRARIES: [(&str, &str, &[u8]); 8] = [
@@ -72,10 +72,10 @@ fn library(dir: &Path, name: &str, features: &str, quick: bool) -> Result<(), St
 
 /// The C library of locks, with the name that programs ask for.
 fn library_of_locks(parts: &Path) -> Result<PathBuf, String> {
-    cargo(&["build", "--release", "--package", "lockwright-capi", "--lib"])?;
+    cargo(&["build", "--profile", LIBRARY, "--package", "lockwright-capi", "--lib"])?;
     let library = parts.join("lib").join(SONAME);
     make_dir(&parts.join("lib"))?;
-    copy(&target_dir().join("release/liblockwright.so"), &library)?;
+    copy(&target_dir().join(LIBRARY).join("liblockwright.so"), &library)?;
     Ok(library)
 }
 
@@ -85,10 +85,10 @@ fn locks(parts: &Path, library: &Path) -> Result<(), String> {
     let target = target_dir().join("bench-capi");
     let to = target.display().to_string();
     let counting = ["--features", "lock_events", "--target-dir", &to];
-    let build = ["build", "--release", "--package", "lockwright-capi", "--lib"];
+    let build = ["build", "--profile", LIBRARY, "--package", "lockwright-capi", "--lib"];
     cargo(&[&build[..], &counting].concat())?;
     make_dir(&parts.join("lib-events"))?;
-    copy(&target.join("release/liblockwright.so"), &parts.join("lib-events").join(SONAME))?;
+    copy(&target.join(LIBRARY).join("liblockwright.so"), &parts.join("lib-events").join(SONAME))?;
     let flags = [
         "-DWITH_LOCKWRIGHT".to_owned(),
         format!("-I{}", root().join("include").display()),

@@ -42,7 +42,7 @@ fn make(out: &Path) -> Result<PathBuf, String> {
     // Only what an earlier run has left: the directory may be one that has other things in it.
     let _ = fs::remove_dir_all(out.join(TREE));
     let tree = place::prepare(&out.join(TREE))?;
-    let mut files = files::all(&target_dir().join("release"))?;
+    let mut files = files::all(&target_dir())?;
     files.push(text("share/doc/lockwright/copyright", COPYRIGHT.into()));
     let usr = tree.join("usr");
     let mut bytes = 0;

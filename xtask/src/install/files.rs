@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::man;
-use crate::test::root;
+use crate::test::{LIBRARY, root};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -39,14 +39,15 @@ pub enum What {
     Link(String),
 }
 
-/// All of them, of what was built in `built`.
+/// All of them, of what was built in the target directory `built`.
 ///
 /// # Errors
 /// When a manual page cannot be made.
 pub fn all(built: &Path) -> Result<Vec<File>, String> {
-    let program = |name: &str| file(format!("bin/{name}"), What::Program(built.join(name)));
+    let program =
+        |name: &str| file(format!("bin/{name}"), What::Program(built.join("release").join(name)));
     let mut files = vec![program("lockwright"), program("lockwright-bpf")];
-    files.extend(libraries(built));
+    files.extend(libraries(&built.join(LIBRARY)));
     files.extend(headers());
     files.extend(for_builds());
     for (name, page) in man::pages()? {

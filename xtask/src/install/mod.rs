@@ -11,7 +11,7 @@ use clap::Args;
 
 pub use files::SONAME;
 
-use crate::test::{cargo, target_dir};
+use crate::test::{LIBRARY, cargo, target_dir};
 
 /// Builds and installs the tool and the libraries, with headers, manual pages and completions.
 ///
@@ -31,7 +31,7 @@ pub fn run(args: &InstallArgs) -> Result<(), String> {
     // Before the build, which takes minutes.
     let root = place::prepare(&args.prefix)?;
     build()?;
-    let files = files::all(&target_dir().join("release"))?;
+    let files = files::all(&target_dir())?;
     eprintln!("installing {} files under {}", files.len(), root.display());
     for file in &files {
         println!("{}", place::install(&root, file)?.display());
@@ -45,7 +45,8 @@ fn build() -> Result<(), String> {
     eprintln!("building the tool and the libraries (the first time, that takes minutes)");
     // Apart from the command, which so gets no more of lockwright-bpf than its messages.
     cargo(&["build", "--release", "--package", "lockwright-bpf"])?;
-    cargo(&["build", "--release", "--package", "lockwright-cli", "--package", "lockwright-capi"])
+    cargo(&["build", "--release", "--package", "lockwright-cli"])?;
+    cargo(&["build", "--profile", LIBRARY, "--package", "lockwright-capi"])
 }
 
 /// What the user may have to do yet.
