@@ -34,7 +34,8 @@ pub fn run() -> Result<(), String> {
     cargo(
         &[&["test", "--package", "lockwright-engines", "--test", "lockdep"], &feature[..]].concat(),
     )?;
-    cargo(&["build", "--package", "lockwright-cli"])?;
+    // Alone, it would be built anew with fewer features.
+    cargo(&["build", "--package", "lockwright-cli", "--package", "xtask"])?;
     let library = preload_build("debug-lockdep", true)?;
     let work = fresh_folder(target_dir().join("debug-lockdep"))?;
     let program = work.join("damaged_chain");

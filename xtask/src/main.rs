@@ -6,6 +6,7 @@ mod burners;
 mod completions;
 mod debug_lockdep;
 mod failed_tests;
+mod features;
 mod floors;
 mod gallery;
 mod install;

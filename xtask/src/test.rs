@@ -9,7 +9,9 @@ use clap::Args;
 
 use crate::burners::Burners;
 use crate::failed_tests::FailedTests;
-use crate::{bench, bpf, completions, debug_lockdep, floors, install, man, package, promela};
+use crate::{
+    bench, bpf, completions, debug_lockdep, features, floors, install, man, package, promela,
+};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -50,6 +52,11 @@ const CHECKS: &[Check] = &[
         run: clippy,
     },
     Check { name: "floors", what: "no crate and no module uses one above it", run: floors::check },
+    Check {
+        name: "features",
+        what: "xtask is built with the features of the tests, so that nothing is built twice",
+        run: features::check,
+    },
     Check {
         name: "bpf",
         what: "the BPF objects that are shipped are what clang makes of their sources",
@@ -125,6 +132,8 @@ const SWAP: &str = "lockwright-swap";
 /// The locks, and the test program that their models are.
 const LOCKS: &str = "lockwright";
 const MODELS: &str = "models";
+/// What is not built together with the rest of the workspace for its tests.
+pub(crate) const TESTED_APART: &[&str] = &[PRELOAD, SWAP, LOCKS];
 
 /// Runs the checks; every one, also after one has failed.
 ///
@@ -202,7 +211,8 @@ fn clippy() -> Result<(), String> {
         "warnings",
     ])?;
     for library in [PRELOAD, SWAP] {
-        cargo(&["clippy", "--package", library, "--lib", "--", "--deny", "warnings"])?;
+        let checked = ["--package", library, "--lib", "--profile", LIBRARY];
+        cargo(&[&["clippy"], &checked[..], &["--", "--deny", "warnings"]].concat())?;
     }
     Ok(())
 }
@@ -215,10 +225,9 @@ fn tests() -> Result<(), String> {
         command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
         tests_pass(&mut command)
     };
-    let rest = ["--exclude", PRELOAD, "--exclude", SWAP, "--exclude", LOCKS, "--no-fail-fast"];
-    test(&["test", "--package", PRELOAD, "--lib"])
-        .and(test(&[&["test", "--workspace"], &rest[..]].concat()))
-        .and(tests_of_locks("dev", test))
+    let mut rest = vec!["test", "--workspace", "--no-fail-fast"];
+    rest.extend(TESTED_APART.iter().flat_map(|package| ["--exclude", package]));
+    test(&["test", "--package", PRELOAD, "--lib"]).and(test(&rest)).and(tests_of_locks("dev", test))
 }
 
 /// What is shipped is optimised, and compilers have faults: some tests of what runs in other
