@@ -6,6 +6,8 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,10 +23,12 @@ fn main() {
     let out = PathBuf::from(var("OUT_DIR"));
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
     println!("cargo::rerun-if-changed=build.rs");
+    let shared = BuildDir::open(&here, &out);
     for library in LIBRARIES {
-        let built = library.build(&here, &out);
+        let built = library.build(&here, &shared, &out);
         println!("cargo::rustc-env={}={}", library.tells, built.display());
     }
+    drop(shared);
     if let Some(commit) = commit(&here) {
         println!("cargo::rustc-env=LOCKWRIGHT_COMMIT={commit}");
     }
@@ -99,22 +103,21 @@ const LIBRARIES: [Library; 2] = [
 impl Library {
     /// Builds it by a cargo of its own: it is always optimised, whatever this build is, and none
     /// of this build's flags (coverage, sanitizers) may get into other people's programs.
-    fn build(&self, here: &Path, out: &Path) -> PathBuf {
+    fn build(&self, here: &Path, shared: &BuildDir, out: &Path) -> PathBuf {
         println!("cargo::rerun-if-env-changed={}", self.built);
         if let Some(library) = env::var_os(self.built) {
             println!("cargo::rerun-if-changed={}", Path::new(&library).display());
             return library.into();
         }
         let target = var("TARGET");
-        let dir = out.join("preload");
-        let workspace = preload_workspace(&here.join("preload"), &dir.join("workspace"));
+        let workspace = preload_workspace(&here.join("preload"), &shared.dir.join("workspace"));
         let mut cargo = Command::new(var("CARGO"));
         cargo
             .args(["build", "--profile", LIBRARY, "--package", self.package, "--lib"])
             .arg("--manifest-path")
             .arg(workspace.join("Cargo.toml"))
             .arg("--target-dir")
-            .arg(&dir)
+            .arg(&shared.dir)
             // Always, so that the result lies in one place whatever the configuration says.
             .arg("--target")
             .arg(&target)
@@ -128,7 +131,36 @@ impl Library {
         // Empty is not unset: it also overrides flags from configuration files.
         cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
         run(cargo, &format!("build the package {}", self.package), "see cargo's messages above");
-        dir.join(target).join(LIBRARY).join(self.file)
+        let (built, library) =
+            (shared.dir.join(target).join(LIBRARY).join(self.file), out.join(self.file));
+        fs::copy(&built, &library).unwrap_or_else(|error| give_up(&built, &error));
+        library
+    }
+}
+
+/// Where the libraries are built: one place for all profiles of this package, as they are the same in
+/// each.
+struct BuildDir {
+    dir: PathBuf,
+    /// Locked: another profile may be built at the same time. Its end unlocks it.
+    _locked: File,
+}
+
+impl BuildDir {
+    fn open(here: &Path, out: &Path) -> Self {
+        // Above `PROFILE/build/PACKAGE/out`, if cargo still calls it so.
+        let above = out
+            .ancestors()
+            .find(|dir| dir.ends_with("build"))
+            .and_then(|dir| dir.ancestors().nth(2));
+        // Another checkout may be built to the same place: its libraries are others.
+        let mut checkout = DefaultHasher::new();
+        here.hash(&mut checkout);
+        let dir = above.unwrap_or(out).join(format!("libraries-{:016x}", checkout.finish()));
+        let lock = dir.join("lock");
+        write(&lock, "");
+        let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
+        Self { _locked: locked.unwrap_or_else(|error| give_up(&lock, &error)), dir }
     }
 }
 

@@ -108,9 +108,10 @@ fn is_whole(name: &str, package: &Path) -> Result<(), String> {
 fn install(dir: &Path, crates: &Path) -> Result<PathBuf, String> {
     let home = dir.join("home");
     // In a configuration file, so that the build of the preload library inside the build finds it,
-    // too.
+    // too. What is tested does not depend on how well it is optimised.
     let config = format!(
-        "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = {:?}\n",
+        "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = {:?}\n\n\
+         [profile.library]\nlto = \"off\"\nopt-level = 1\ncodegen-units = 16\n",
         crates.display().to_string()
     );
     write(&home.join("config.toml"), &config)?;
@@ -118,7 +119,6 @@ fn install(dir: &Path, crates: &Path) -> Result<PathBuf, String> {
     let mut cargo = cargo_command();
     cargo.args(["install", "lockwright-cli", "--locked", "--offline", "--quiet", "--root"]);
     cargo.arg(&installed).arg("--target-dir").arg(dir.join("target"));
-    // What is tested does not depend on how well it is optimised.
     cargo.args(["--debug", "--config", "profile.dev.debug=false"]);
     cargo.env("CARGO_HOME", &home).env_remove("CARGO_TARGET_DIR");
     // Nothing of the workspace, not even its configuration.
