@@ -52,6 +52,17 @@ fn fits(cell: &Value, round: &Value) {
 }
 
 #[test]
+fn some_cells_stand_for_all_and_it_is_said() {
+    let few = ["--smoke", "--only", "mutexes", "--among", "std", "--cells"];
+    let (some, text) = report(&[&few[..], &["3"]].concat());
+    assert_eq!(cells(&some).len(), 3);
+    assert!(text.contains("3 of the 4 cells of the sweep, chosen at random (seed 1)"), "{text}");
+    let (all, text) = report(&[&few[..], &["5"]].concat());
+    assert_eq!(cells(&all).len(), 4);
+    assert!(!text.contains("chosen at random (seed"), "{text}");
+}
+
+#[test]
 fn every_mutex_runs_in_every_cell() {
     let (report, text) = report(&["--smoke", "--only", "mutexes"]);
     let cells = cells(&report);

@@ -108,7 +108,9 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
     }
     let name = page_name(&options.arguments);
     let plots = root().join(PAGES).join(&name);
-    if options.write {
+    // Of some cells, no line has all its points.
+    let has_plots = options.write && !is_sampled(&options.arguments);
+    if has_plots {
         // Of what is no longer measured there shall be none.
         let _ = fs::remove_dir_all(&plots);
         command.arg("--plot").arg(&plots);
@@ -123,17 +125,24 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
         return Ok(());
     }
     let file = root().join(PAGES).join(format!("{name}.md"));
-    let text = heading(&options.arguments) + &images(&plots, &name)? + &indented(&text);
+    let images = if has_plots { images(&plots, &name)? } else { String::new() };
+    let text = heading(&options.arguments) + &images + &indented(&text);
     fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// The name of the page of what is measured with these options, and of its plots' directory.
 fn page_name(arguments: &[String]) -> String {
     let only = arguments.iter().skip_while(|argument| *argument != "--only").nth(1);
-    match only.map(String::as_str) {
+    let name = match only.map(String::as_str) {
         None | Some("mutexes") => "peers".to_owned(),
         Some(section) => format!("peers-{}", section.replace(|c: char| !c.is_alphanumeric(), "-")),
-    }
+    };
+    if is_sampled(arguments) { name + "-sampled" } else { name }
+}
+
+/// Whether some cells of a sweep are measured in place of all.
+fn is_sampled(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| argument == "--cells")
 }
 
 /// Markdown that shows the plots, which are in the directory that is called `name` from the page.
@@ -297,6 +306,8 @@ mod tests {
         assert_eq!(name(&["--hog", "both", "--only", "mutexes"]), "peers");
         assert_eq!(name(&["--only", "rwlocks"]), "peers-rwlocks");
         assert_eq!(name(&["--only", "many threads"]), "peers-many-threads");
+        let some = ["--only", "rwlocks", "--sweep", "full", "--cells", "40"];
+        assert_eq!(name(&some), "peers-rwlocks-sampled");
     }
 
     #[test]

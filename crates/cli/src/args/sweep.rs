@@ -41,6 +41,11 @@ pub struct SweepArgs {
     #[arg(long, value_name = "WHEN")]
     pub hog: Option<Hog>,
 
+    /// Only so many of the combinations, chosen at random by the seed: what is seen in them holds, in
+    /// the mean, of all.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub cells: Option<u16>,
+
     /// Only locks whose name contains one of these.
     #[arg(long, value_name = "TEXT", value_delimiter = ',')]
     pub among: Vec<String>,
@@ -58,7 +63,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub plot: Option<PathBuf>,
 
-    /// Of the order of runs.
+    /// Of the order of runs, and of the choice of combinations.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }

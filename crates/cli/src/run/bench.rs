@@ -127,6 +127,7 @@ fn choice(args: &BenchLocksArgs) -> Choice {
         is_smoke: *smoke,
         plots: args.plot.is_some(),
         axes,
+        cells: args.cells.map(usize::from),
         seed: args.seed,
         locks: args.among.clone(),
         libraries: Parts::new(args.peers.clone(), bench::peers::LIBRARIES_COMMAND),

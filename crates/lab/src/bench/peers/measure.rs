@@ -20,6 +20,8 @@ pub struct Measured {
     pub kind: &'static Kind,
     /// CPUs that the threads could run on.
     pub cpus: usize,
+    /// Cells of the sweep, of which [`Self::compared`] may have but some.
+    pub all_cells: usize,
     /// How long a run took.
     pub interval: Duration,
     /// What the machine does in a time.
@@ -48,7 +50,7 @@ pub fn kind(
     let interval = options.interval / 50;
     let how = How { calibration: Calibration::measure(), interval, futex: None };
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    let cells = kind.sweep(&options.peers).cells();
+    let (cells, all_cells) = kind.cells(&options.peers);
     let enters = |cell: &Cell, peer: &Peer| {
         peer.functions.waiting != Waiting::SPINS_IN_QUEUE || !cell.is_over_committed(cpus)
     };
@@ -89,6 +91,7 @@ pub fn kind(
     Ok(Measured {
         kind,
         cpus,
+        all_cells,
         interval,
         calibration: how.calibration,
         pass_ns: pass_ns(&how, options.rounds)?,

@@ -33,6 +33,7 @@ use super::fault::Fault;
 use super::report::{Plot, Section};
 use crate::parts::Parts;
 pub use library::{LIBRARIES_COMMAND, PACKAGES};
+use sweep::Cell;
 pub use sweep::{Axes, Sweep};
 use table::Peer;
 
@@ -45,7 +46,9 @@ pub struct Choice {
     pub is_smoke: bool,
     /// Dimensions whose values the user chose.
     pub axes: Axes,
-    /// Of the order of runs; the same seed gives the same.
+    /// Only so many cells, chosen at random; none: all.
+    pub cells: Option<usize>,
+    /// Of the order of runs and the choice of cells; the same seed gives the same.
     pub seed: u64,
     /// Only locks whose name contains one of these; none: all.
     pub locks: Vec<String>,
@@ -61,6 +64,7 @@ impl Default for Choice {
             is_full: false,
             is_smoke: false,
             axes: Axes::default(),
+            cells: None,
             seed: 1,
             locks: Vec::new(),
             libraries: Parts::new(None, LIBRARIES_COMMAND),
@@ -111,6 +115,13 @@ impl Kind {
             _ => quick(),
         };
         choice.axes.over(sweep, self.has_readers)
+    }
+
+    /// The cells that are wanted, in the order of the sweep, and of how many.
+    fn cells(&self, choice: &Choice) -> (Vec<Cell>, usize) {
+        let all = self.sweep(choice).cells();
+        let number = all.len();
+        (order::some(all, choice.cells, choice.seed), number)
     }
 
     /// All locks of this kind that are wanted: of this process, and then of `libraries`.

@@ -30,6 +30,17 @@ pub fn at_random<E>(
     Ok(())
 }
 
+/// So many of these, chosen at random, in their order; none: all.
+pub fn some<T>(all: Vec<T>, number: Option<usize>, seed: u64) -> Vec<T> {
+    let Some(number) = number else { return all };
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut places: Vec<_> = (0..all.len()).collect();
+    random.shuffle(&mut places);
+    places.truncate(number);
+    let chosen = |(place, _): &(usize, T)| places.contains(place);
+    all.into_iter().enumerate().filter(chosen).map(|(_, one)| one).collect()
+}
+
 /// How far it is, and how long it will still take.
 pub struct Remaining {
     begun: Instant,
@@ -90,6 +101,15 @@ mod tests {
             assert_eq!(sorted, [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 3)]);
             assert_eq!(round.chunk_by(|a, b| a.0 == b.0).count(), 2);
         }
+    }
+
+    #[test]
+    fn some_of_all_are_in_order_and_others_for_another_seed() {
+        let all = || (0..1000).collect::<Vec<_>>();
+        let chosen = some(all(), Some(40), 1);
+        assert!(chosen.len() == 40 && chosen.is_sorted() && chosen == some(all(), Some(40), 1));
+        assert_ne!(chosen, some(all(), Some(40), 2));
+        assert_eq!((some(all(), None, 1), some(all(), Some(1001), 1)), (all(), all()));
     }
 
     #[test]
