@@ -142,7 +142,7 @@ impl Library {
 /// each.
 struct BuildDir {
     dir: PathBuf,
-    /// Locked: another profile may be built at the same time. Its end unlocks it.
+    /// Locked, until it is dropped: another profile may be built at the same time.
     _locked: File,
 }
 
@@ -157,10 +157,10 @@ impl BuildDir {
         let mut checkout = DefaultHasher::new();
         here.hash(&mut checkout);
         let dir = above.unwrap_or(out).join(format!("libraries-{:016x}", checkout.finish()));
-        let lock = dir.join("lock");
-        write(&lock, "");
-        let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
-        Self { _locked: locked.unwrap_or_else(|error| give_up(&lock, &error)), dir }
+        let locked = fs::create_dir_all(&dir)
+            .and_then(|()| File::create(dir.join("lock")))
+            .and_then(|file| file.lock().map(|()| file));
+        Self { _locked: locked.unwrap_or_else(|error| give_up(&dir, &error)), dir }
     }
 }
 
