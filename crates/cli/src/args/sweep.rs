@@ -41,8 +41,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "WHEN")]
     pub hog: Option<Hog>,
 
-    /// Only so many of the combinations, chosen at random by the seed: what is seen in them holds, in
-    /// the mean, of all.
+    /// Measure only N of the combinations, chosen at random by the seed: an unbiased sample of the
+    /// sweep, where all of it would take too long.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub cells: Option<u16>,
 

@@ -211,9 +211,8 @@ fn notes(measured: &Measured, options: &Options) -> Vec<String> {
         measured.pass_ns,
         1.0 / measured.calibration.steps_per_ns,
     ));
-    let some = measured.compared.len();
     if options.peers.cells.is_some_and(|cells| cells < measured.all_cells) {
-        let all = measured.all_cells;
+        let (some, all) = (measured.compared.len(), measured.all_cells);
         notes.push(format!(
             "{some} of the {all} cells of the sweep, chosen at random (seed {seed})."
         ));
