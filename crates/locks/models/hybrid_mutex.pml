@@ -7,7 +7,8 @@
  *   exclusion   at most one thread has the lock;
  *   wake-ups    no thread sleeps for good: Spin reports a state in which nobody can go on;
  *   fairness    once the head has set FAIR, or an unlock_fair() for the head to come, no other thread
- *               takes the lock before the head has taken it or left: the bypass is bounded by zero;
+ *               takes the lock before the head has taken it or left: the bypass is bounded by zero, and
+ *               by one where an unlock had looked at the word before;
  *   the word    what must hold of its bits does, after each change (CHECK_WORD), and once everybody
  *               is done it is 0, however many have given up;
  *   progress    (-DLIVENESS, weak fairness) a head is served, WOKEN is claimed, and the sleepers are
@@ -16,7 +17,8 @@
  * How the code is modelled:
  *
  *   - A compare-exchange that succeeds is one `atomic` step, which decides by the word as it is. One
- *     that fails changes nothing, and the code decides anew.
+ *     that fails changes nothing, and the code decides anew. An unlock that finds SLOW_UNLOCK clear is
+ *     two steps, the look and the addition.
  *   - SLOW_UNLOCK follows from the other bits. CHECK_WORD, which stands for tidy() as well, sets it;
  *     take() and the unlock that it allows do not touch it.
  *   - FUTEX_WAIT sleeps only if the word is still the one that the thread has decided by, so that
@@ -71,6 +73,7 @@ byte strays = STRAYS;
 
 /* What the properties are about: no part of the lock. */
 byte holders;		/* threads that have the lock */
+bool excused;		/* FAIR came too late for one unlock: one thread may go before the head */
 bool demanded;		/* FAIR was set, and the head has neither taken the lock nor left since */
 byte done_threads;
 
@@ -111,8 +114,8 @@ end:	do
 	slow_unlock = NEEDS_UNLOCK; \
 	assert(!(woken && head)); \
 	assert(head || !head_sleeps); \
-	assert((locked && !kept) || !head_sleeps); \
-	assert(locked || !fair); \
+	assert(!kept || !head_sleeps); \
+	assert(locked || !fair || excused); \
 	assert((locked && fair) || !kept); \
 	assert(head || woken || !fair); \
 	assert(sleepers <= THREADS); \
@@ -121,7 +124,7 @@ end:	do
 
 inline tidy() {
 	if
-	:: !head && !woken && sleepers == 0 -> fair = false; noted = false; demanded = false
+	:: !head && !woken && sleepers == 0 -> fair = false; noted = false; demanded = false; excused = false
 	:: else
 	fi;
 	CHECK_WORD
@@ -141,7 +144,8 @@ inline wake_bitset(bits) {
 
 /* Somebody takes the lock who is not the head. */
 inline take() {
-	assert(!demanded);
+	assert(!demanded || excused);
+	excused = false;
 	locked = true
 }
 
@@ -150,6 +154,7 @@ inline clear_head() {
 	head = false;
 	head_sleeps = false;
 	demanded = false;
+	excused = false;
 	kept = false;
 #if FAULT != 15
 	fair = false
@@ -299,6 +304,7 @@ head_spins:
 		:: !fair ->		/* demand() */
 			fair = true;
 			demanded = true;
+			head_sleeps = false;
 #if FAULT != 18
 			if
 			:: !locked -> locked = true; kept = true
@@ -373,7 +379,34 @@ critical_section:
 	skip;
 	atomic { holders++; assert(holders == 1) };
 
-/* release(), and unlock_slow() from its second branch on. */
+/* release(): the look, and the addition */
+	atomic {
+		if
+		:: !slow_unlock	/* is_left_alone() */
+		:: goto unlock_slow
+		fi
+	};
+	atomic {
+		holders--;
+		locked = false;
+		/* released_late() */
+#if FAULT != 20			/* though somebody needs it by now */
+		if
+		:: head_sleeps -> excused = fair; goto wake_head
+#if FAULT != 21
+		:: !head_sleeps && slow_unlock && !head && !woken -> goto wake_sleeper
+		:: !head_sleeps && !(slow_unlock && !head && !woken) -> excused = fair; goto next_round
+#else
+		:: !head_sleeps -> excused = fair; goto next_round
+#endif
+		fi
+#else
+		excused = fair; goto next_round
+#endif
+	};
+
+unlock_slow:
+	skip;
 	atomic {
 		holders--;
 #if FAULT == 3			/* a store in place of the compare-exchange */
@@ -381,7 +414,7 @@ critical_section:
 		slow_unlock = false;
 #endif
 		if
-		:: !slow_unlock -> locked = false; goto next_round	/* is_left_alone() */
+		:: !slow_unlock -> locked = false; goto next_round	/* nobody needs it any more */
 		:: slow_unlock
 		:: fair = true; demanded = true				/* unlock_fair() */
 		fi;
@@ -400,6 +433,8 @@ critical_section:
 		:: !head_sleeps && !(!head && !woken && sleepers > 0) -> tidy(); goto next_round
 		fi
 	};
+wake_head:
+	skip;
 #if FAULT != 1
 	wake_bitset(AS_HEAD);
 #endif
