@@ -38,7 +38,9 @@ pub struct Row {
     pub ours: bool,
     /// Its waiters sleep.
     pub sleeps: bool,
-    /// Sections a second, to those of the best in the same round: median and bootstrap interval.
+    /// Sections a second, in each round to those of the lock that is the best by all other rounds:
+    /// median and bootstrap interval. If a round had a say in what it is held against, luck would
+    /// choose the best of many locks that are alike, and no lock could reach itself.
     pub ratio: Estimate,
     /// Likewise, to those of the best that sleeps; none: none of these ran.
     pub ratio_to_sleeping: Option<Estimate>,
@@ -101,14 +103,22 @@ impl Compared {
             let ratios: Vec<_> = of.iter().zip(base).map(|(of, base)| of / base).collect();
             stats::bootstrap(&ratios, seed)
         };
-        let highest = |counts: &dyn Fn(&Peer) -> bool| {
-            let all = (0..runs.len()).filter(|&index| counts(runs[index].0));
-            let median = |&index: &usize| stats::median(&rates[index]);
-            all.max_by(|a, b| median(a).total_cmp(&median(b)))
-        };
         let is_other = |peer: &Peer| !peer.is_ours && peer.name != control[1];
-        let best = highest(&is_other).or_else(|| highest(&|_| true)).expect("a lock that ran");
-        let sleeping = highest(&|peer| is_other(peer) && peer.sleeps());
+        let locks = |counts: &dyn Fn(&Peer) -> bool| {
+            (0..runs.len()).filter(|&index| counts(runs[index].0)).collect::<Vec<_>>()
+        };
+        let mut others = locks(&is_other);
+        if others.is_empty() {
+            others = locks(&|_| true);
+        }
+        let sleepers = locks(&|peer| is_other(peer) && peer.sleeps());
+        let best = highest(&rates, &others, None).expect("a lock that ran");
+        let sleeping = highest(&rates, &sleepers, None);
+        let bases = |among: &[usize]| -> Option<Vec<f64>> {
+            let base = |round| Some(rates[highest(&rates, among, Some(round))?][round]);
+            (0..rates[best].len()).map(base).collect()
+        };
+        let (base, sleeping_base) = (bases(&others).expect("likewise"), bases(&sleepers));
         let of_control = control.map(|name| runs.iter().position(|(peer, _)| peer.name == name));
         let control = match of_control {
             [Some(first), Some(second)] => Some(against(&rates[second], &rates[first])),
@@ -120,8 +130,8 @@ impl Compared {
             lock: peer.name,
             ours: peer.is_ours,
             sleeps: peer.sleeps(),
-            ratio: against(&rates[index], &rates[best]),
-            ratio_to_sleeping: sleeping.map(|base| against(&rates[index], &rates[base])),
+            ratio: against(&rates[index], &base),
+            ratio_to_sleeping: sleeping_base.as_ref().map(|base| against(&rates[index], base)),
             rounds: runs.rounds,
             counted: runs.counted,
         };
@@ -133,6 +143,18 @@ impl Compared {
             control,
         }
     }
+}
+
+/// Which of some locks has the highest median of its rates, one for each round, but for those of the
+/// round `without`. That counts where there is no other.
+fn highest(rates: &[Vec<f64>], among: &[usize], without: Option<usize>) -> Option<usize> {
+    let median = |&lock: &usize| {
+        let rounds = rates[lock].iter().enumerate();
+        let others = rounds.filter(|(round, _)| Some(*round) != without).map(|(_, rate)| *rate);
+        let others: Vec<f64> = others.collect();
+        stats::median(if others.is_empty() { &rates[lock] } else { &others })
+    };
+    among.iter().copied().max_by(|a, b| median(a).total_cmp(&median(b)))
 }
 
 #[cfg(test)]
@@ -189,6 +211,21 @@ pub mod tests {
         assert!(ours.ratio.low <= 0.5 && ours.ratio.high >= 0.5, "{:?}", ours.ratio);
         assert_eq!(compared.control.unwrap().median, 1.0);
         assert_eq!(compared.base(Against::BestThatSleeps).unwrap().lock, "a");
+    }
+
+    /// In the round in which one is lucky, another is the best by the other rounds.
+    #[test]
+    fn luck_does_not_choose_the_best() {
+        let peer = |name, is_ours| Peer { name, is_ours, ..NOTHING };
+        let (a, b, ours) = (peer("a", false), peer("b", false), peer("ours", true));
+        let runs = vec![
+            (&a, rounds(&[100, 100, 200])),
+            (&b, rounds(&[101, 101, 101])),
+            (&ours, rounds(&[100, 100, 101])),
+        ];
+        let compared = Compared::new(&CELL, runs, ["none", "of these"], 1);
+        let ratio = compared.row("ours").unwrap().ratio;
+        assert_eq!((ratio.low, ratio.median, ratio.high), (1.0, 1.0, 1.0));
     }
 
     #[test]

@@ -202,8 +202,8 @@ fn notes(measured: &Measured, options: &Options) -> Vec<String> {
     let mut notes: Vec<_> = control(&measured.compared).into_iter().collect();
     let seed = options.peers.seed;
     notes.push(format!(
-        "{} rounds of {:?} each, in random order (seed {seed}); medians of the rounds' ratios to the best of the \
-         others in the same round. All locks, those of Rust too, are called through pointers to C functions: the loop \
+        "{} rounds of {:?} each, in random order (seed {seed}); medians of the rounds' ratios, in each to the lock that \
+         is the best of the others by all other rounds, as luck would choose it otherwise. All locks, those of Rust too, are called through pointers to C functions: the loop \
          and both calls take {:.1} ns by themselves. Sections and gaps are steps of {:.2} ns on an idle CPU. Every \
          run checked that the lock excludes, and that its times can be.",
         options.rounds,
@@ -211,6 +211,13 @@ fn notes(measured: &Measured, options: &Options) -> Vec<String> {
         measured.pass_ns,
         1.0 / measured.calibration.steps_per_ns,
     ));
+    if measured.compared.iter().any(|compared| compared.cell.hog) {
+        notes.push(
+            "With a hog on each CPU a lock's threads have to share it: the more of them are awake, the more of it they \
+             are given, and the less the hog. What a lock itself costs there is the CPU time for a section."
+                .to_owned(),
+        );
+    }
     if options.peers.cells.is_some_and(|cells| cells < measured.all_cells) {
         let (some, all) = (measured.compared.len(), measured.all_cells);
         notes.push(format!(
