@@ -394,8 +394,8 @@ critical_section:
 		if
 		:: head_sleeps -> excused = fair; goto wake_head
 #if FAULT != 21
-		:: !head_sleeps && slow_unlock && !head && !woken -> goto wake_sleeper
-		:: !head_sleeps && !(slow_unlock && !head && !woken) -> excused = fair; goto next_round
+		:: !head_sleeps && !head && !woken && sleepers > 0 -> goto wake_sleeper
+		:: !head_sleeps && !(!head && !woken && sleepers > 0) -> excused = fair; goto next_round
 #else
 		:: !head_sleeps -> excused = fair; goto next_round
 #endif

@@ -143,6 +143,18 @@ const fn tidy(word: u32) -> u32 {
     if somebody_comes && word & FAIR == 0 { word & !SLOW_UNLOCK } else { word | SLOW_UNLOCK }
 }
 
+/// Whom an unlock has to wake, by the futex bits that it sleeps with: the head if it sleeps, a sleeper
+/// if there is none to be the head, or nobody (0).
+const fn to_wake(word: u32) -> u32 {
+    if word & HEAD_SLEEPS != 0 {
+        AS_HEAD
+    } else if word & (HEAD | WOKEN) == 0 && word & SLEEPERS.mask() != 0 {
+        AS_SLEEPER
+    } else {
+        0
+    }
+}
+
 /// Whether the head may take the lock.
 const fn is_for_head(word: u32) -> bool {
     word & LOCKED == 0 || word & KEPT != 0
@@ -252,7 +264,6 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Releases the lock, with `note` for those who wait, if anybody does.
     #[inline(always)]
     fn release(&self, note: u32) {
-        let word = &raw const self.word;
         // Relaxed: a look.
         let seen = self.word.load(Relaxed);
         if !is_left_alone(seen, note) {
@@ -262,23 +273,21 @@ impl<P: Platform> RawHybridMutex<P> {
         // the lock.
         let was = self.word.fetch_add(RELEASES.one() - LOCKED, Release);
         if was != seen {
-            Self::released_late(word, was);
+            self.released_late(was);
         }
     }
 
-    /// After an unlock that has only released the lock, though the word was `was` by then and no
-    /// longer what it looked like: wakes who needs that. The word may be gone.
+    /// After an unlock that has only released the lock, though the word was `was` by then, and no
+    /// longer what the look saw: wakes who needs that. The word may be gone.
     #[cold]
-    fn released_late(word: *const P::Word, was: u32) {
+    fn released_late(&self, was: u32) {
+        let wake = to_wake(was);
         if was & LOCKED == 0 {
-            // Two threads have unlocked what was locked once, at the same time, which they must not:
-            // so it is still there. The addition has borrowed from the bits above.
-            // SAFETY: as the callers' promises are broken, there is none but that.
-            unsafe { (*word).fetch_add(LOCKED, Relaxed) };
-        } else if was & HEAD_SLEEPS != 0 {
-            P::Word::wake_bitset(word, 1, AS_HEAD);
-        } else if was & SLOW_UNLOCK != 0 && was & (HEAD | WOKEN) == 0 {
-            P::Word::wake_bitset(word, 1, AS_SLEEPER);
+            // Two threads have unlocked at the same time what was locked once, which they must not.
+            // The second addition has borrowed from the bits above, and gives that back.
+            self.word.fetch_add(LOCKED, Relaxed);
+        } else if wake != 0 {
+            P::Word::wake_bitset(&raw const self.word, 1, wake);
         }
     }
 
@@ -299,12 +308,11 @@ impl<P: Platform> RawHybridMutex<P> {
                 (released(seen), 0)
             } else {
                 let word = living::<P>(released(seen));
-                let (free, wake) = if word & HEAD_SLEEPS != 0 {
-                    (word & !HEAD_SLEEPS, AS_HEAD)
-                } else if word & (HEAD | WOKEN) == 0 && word & SLEEPERS.mask() != 0 {
-                    (word | WOKEN, AS_SLEEPER)
-                } else {
-                    (word, 0)
+                let wake = to_wake(word);
+                let free = match wake {
+                    AS_HEAD => word & !HEAD_SLEEPS,
+                    AS_SLEEPER => word | WOKEN,
+                    _ => word,
                 };
                 let fair = free | note;
                 let is_kept = fair & FAIR != 0 && fair & WAITERS != 0;
@@ -708,7 +716,7 @@ mod tests {
         let unlock = || mutex.word.fetch_add(RELEASES.one() - LOCKED, Release);
         assert_eq!(unlock(), LOCKED);
         let was = unlock();
-        RawHybridMutex::<crate::platform::linux::Linux>::released_late(&mutex.word, was);
+        mutex.released_late(was);
         assert_eq!(mutex.word.load(Relaxed), 2 * RELEASES.one());
     }
 

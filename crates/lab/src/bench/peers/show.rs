@@ -203,9 +203,10 @@ fn notes(measured: &Measured, options: &Options) -> Vec<String> {
     let seed = options.peers.seed;
     notes.push(format!(
         "{} rounds of {:?} each, in random order (seed {seed}); medians of the rounds' ratios, in each to the lock that \
-         is the best of the others by all other rounds, as luck would choose it otherwise. All locks, those of Rust too, are called through pointers to C functions: the loop \
-         and both calls take {:.1} ns by themselves. Sections and gaps are steps of {:.2} ns on an idle CPU. Every \
-         run checked that the lock excludes, and that its times can be.",
+         is the best of the others by all other rounds, as luck would choose it otherwise. All locks, those of Rust \
+         too, are called through pointers to C functions: the loop and both calls take {:.1} ns by themselves. \
+         Sections and gaps are steps of {:.2} ns on an idle CPU. Every run checked that the lock excludes, and that its \
+         times can be.",
         options.rounds,
         measured.interval,
         measured.pass_ns,
@@ -213,8 +214,9 @@ fn notes(measured: &Measured, options: &Options) -> Vec<String> {
     ));
     if measured.compared.iter().any(|compared| compared.cell.hog) {
         notes.push(
-            "With a hog on each CPU a lock's threads have to share it: the more of them are awake, the more of it they \
-             are given, and the less the hog. What a lock itself costs there is the CPU time for a section."
+            "With a hog on each CPU, a lock's threads and the hogs share the CPUs: the more of the threads are awake, \
+             the more CPU time they get, and the less the hogs. What the lock itself costs is the CPU time for a \
+             section."
                 .to_owned(),
         );
     }
