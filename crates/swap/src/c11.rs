@@ -5,6 +5,7 @@ use core::ffi::c_int;
 
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, timespec};
 
+use crate::cancel_type;
 use crate::choice::{self, NO_SITE};
 use crate::cond::{self, Cond};
 use crate::mutex::{self, Mutex};
@@ -65,10 +66,10 @@ c11! {
     mtx_trylock(m: *mut Mutex) choice::mutex_trylock, NO_SITE;
     mtx_timedlock(m: *mut Mutex, t: *const timespec) choice::mutex_timedlock, NO_SITE;
     mtx_unlock(m: *mut Mutex) choice::mutex_unlock;
-    cnd_wait(c: *mut Cond, m: *mut Mutex) cond::wait_endless;
-    cnd_timedwait(c: *mut Cond, m: *mut Mutex, t: *const timespec) cond::timedwait;
-    cnd_signal(c: *mut Cond) cond::signal;
-    cnd_broadcast(c: *mut Cond) cond::broadcast;
+    cnd_wait(c: *mut Cond, m: *mut Mutex) cancel_type::cond_wait;
+    cnd_timedwait(c: *mut Cond, m: *mut Mutex, t: *const timespec) cancel_type::cond_timedwait;
+    cnd_signal(c: *mut Cond) cancel_type::cond_signal;
+    cnd_broadcast(c: *mut Cond) cancel_type::cond_broadcast;
 }
 
 /// `mtx_destroy`.
@@ -96,5 +97,5 @@ pub unsafe extern "C-unwind" fn cnd_init(c: *mut Cond) -> c_int {
 /// As the function itself.
 pub unsafe extern "C-unwind" fn cnd_destroy(c: *mut Cond) {
     // SAFETY: the caller's object.
-    unsafe { cond::destroy(c) };
+    unsafe { cancel_type::cond_destroy(c) };
 }

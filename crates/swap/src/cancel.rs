@@ -4,9 +4,22 @@
 //! frame registers by `__sigsetjmp` and `__pthread_register_cancel`, as C's `pthread_cleanup_push`
 //! does; a function that returns twice is nothing for Rust, so the frame is one of assembly. The
 //! wait itself is a system call, so for its time cancellation is asynchronous.
+//!
+//! A program can make cancellation asynchronous itself. Such a thread must not end inside a lock: its
+//! node would stay in the queue. The first call that asks for it therefore installs the functions of
+//! `careful.rs` for the whole process, and no other process pays for them.
 
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::SeqCst;
+
+use crate::next;
+
+/// `PTHREAD_CANCEL_DEFERRED`.
+const DEFERRED: c_int = 0;
+/// `PTHREAD_CANCEL_ASYNCHRONOUS`.
+pub const ASYNCHRONOUS: c_int = 1;
 
 unsafe extern "C" {
     fn lockwright_swap_guarded(
@@ -14,7 +27,6 @@ unsafe extern "C" {
         argument: *mut c_void,
         cleanup: unsafe extern "C" fn(*mut c_void),
     );
-    fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
 }
 
 // A `__pthread_unwind_buf_t` is 104 bytes; the frame leaves the stack aligned for calls.
@@ -88,14 +100,63 @@ pub unsafe fn guarded(
 /// Calls `sleep`, in which the thread can be cancelled, if it can be at all.
 #[inline(always)]
 pub fn cancellable<T>(sleep: impl FnOnce() -> T) -> T {
-    const ASYNCHRONOUS: c_int = 1;
-    let mut before = 0;
-    // SAFETY: writes one number. It acts on a cancellation that is pending.
-    unsafe { pthread_setcanceltype(ASYNCHRONOUS, &raw mut before) };
+    let before = set_type(ASYNCHRONOUS);
     let result = sleep();
-    // SAFETY: likewise.
-    unsafe { pthread_setcanceltype(before, &raw mut before) };
+    set_type(before);
     result
+}
+
+/// Sets the calling thread's type of cancellation, and returns the previous one. If the thread has
+/// been cancelled and the new type is asynchronous, this does not return.
+fn set_type(kind: c_int) -> c_int {
+    let mut before = DEFERRED;
+    // SAFETY: writes one number.
+    unsafe { next::pthread_setcanceltype(kind, &raw mut before) };
+    before
+}
+
+/// Some thread of the process has asked for asynchronous cancellation.
+static IS_CAREFUL: AtomicBool = AtomicBool::new(false);
+
+/// Whether the functions of `careful.rs` are needed.
+pub fn is_careful() -> bool {
+    // SeqCst: pairs with that of `be_careful`. See `choice::choose`.
+    IS_CAREFUL.load(SeqCst)
+}
+
+/// From now on they are.
+pub fn be_careful() {
+    // SeqCst: pairs with that of `is_careful`.
+    IS_CAREFUL.store(true, SeqCst);
+}
+
+/// Looks up what a wait needs. The lookup takes the loader's lock, whose holder may wait for the
+/// waiter: so a wait should not be the first to look it up.
+pub fn prepare() {
+    let before = set_type(DEFERRED);
+    set_type(before);
+}
+
+/// Defers the calling thread's cancellation. False: it was deferred before.
+pub fn defer() -> bool {
+    set_type(DEFERRED) == ASYNCHRONOUS
+}
+
+/// Ends what [`defer`] began. A thread that was cancelled meanwhile ends here.
+pub fn resume() {
+    set_type(ASYNCHRONOUS);
+}
+
+/// As [`resume`], but calls `undo` with `argument` first if the thread was cancelled meanwhile.
+///
+/// # Safety
+/// `undo` may be called with `argument`.
+pub unsafe fn resume_or(undo: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) {
+    unsafe extern "C" fn body(_: *mut c_void) {
+        resume();
+    }
+    // SAFETY: the caller's promise; `body` has nothing to drop.
+    unsafe { guarded(body, argument, undo) };
 }
 
 // The personality routine of all our frames. Without a std nobody defines it, and the precompiled

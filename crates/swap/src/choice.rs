@@ -3,7 +3,8 @@
 //! it is called from, if that says which locks are replaced.
 
 use core::ffi::{CStr, c_int};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicPtr, AtomicU32, fence};
 
 use libc::timespec;
 
@@ -11,16 +12,17 @@ use crate::guest::{Layout, Marked, Plain};
 use crate::mutex::{self, Mutex};
 use crate::rwlock::{self, RwLock};
 use crate::table::{Choice, HybridMutex, for_each_choice};
-use crate::{environment, numbers, os, selection, spin};
+use crate::{cancel, careful, environment, numbers, os, selection, spin};
 
 /// The name of the lock.
 const LOCK: &[u8] = b"LOCKWRIGHT_SWAP=";
 
-/// The functions that differ from run to run, where the exported ones go. The last argument of those
-/// that take a lock is where they return to: it is there, in the register of that argument, only
-/// where some locks are not replaced.
+/// The functions that differ from run to run, where the exported ones go: as they are, and as they
+/// are where a thread can be cancelled at any instruction. The last argument of those that take a lock
+/// is where they return to: it is there, in the register of that argument, only where some locks are
+/// not replaced.
 macro_rules! targets {
-    ($($name:ident: $to:path, $first:ident $(, $sited:ident in $register:literal)?, ($($arg:ident: $ty:ty),*);)*) => {
+    ($($name:ident: $to:path, $first:ident $(, in $register:literal)?, ($($arg:ident: $ty:ty),*);)*) => {
         /// Where the functions of the chosen lock are.
         pub mod target {
             use super::*;
@@ -42,29 +44,43 @@ macro_rules! targets {
                     choose = sym choose, to = sym target::$name
                 )
             }
-
-            $(
-                /// The function, told where it returns to.
-                #[unsafe(naked)]
-                unsafe extern "C" fn $sited<L: Choice>() {
-                    core::arch::naked_asm!(
-                        concat!("mov ", $register, ", [rsp]"),
-                        "jmp {to}",
-                        to = sym $to
-                    )
-                }
-            )?
         )*
 
-        fn install<L: Choice>() {
+        fn install<L: Choice>(is_careful: bool) {
             let is_sited = selection::is_active();
-            $(
-                let at = $to as *mut ();
-                $(let at = if is_sited { $sited::<L> as *mut () } else { at };)?
-                let _ = is_sited;
+            $({
+                let at = match is_careful {
+                    true => careful::$name::<L> as *mut (),
+                    false => $to as *mut (),
+                };
+                $(let at = match (is_sited, is_careful) {
+                    (false, _) => at,
+                    (true, false) => {
+                        /// The function, told where it returns to.
+                        #[unsafe(naked)]
+                        unsafe extern "C" fn sited<L: Choice>() {
+                            core::arch::naked_asm!(
+                                concat!("mov ", $register, ", [rsp]"), "jmp {to}", to = sym $to
+                            )
+                        }
+                        sited::<L> as *mut ()
+                    }
+                    (true, true) => {
+                        /// The careful function, told where it returns to.
+                        #[unsafe(naked)]
+                        unsafe extern "C" fn sited<L: Choice>() {
+                            core::arch::naked_asm!(
+                                concat!("mov ", $register, ", [rsp]"), "jmp {to}",
+                                to = sym careful::$name::<L>
+                            )
+                        }
+                        sited::<L> as *mut ()
+                    }
+                };)?
                 // Relaxed: the functions have been there since the program began.
                 target::$name.store(at, Relaxed);
-            )*
+            })*
+            let _ = is_sited;
         }
 
         $(
@@ -87,22 +103,23 @@ macro_rules! targets {
 }
 
 targets! {
-    mutex_lock: mutex::lock::<L::Mutex>, first_lock, sited_lock in "rsi", (m: *mut Mutex, site: usize);
-    mutex_trylock: mutex::trylock::<L::Mutex>, first_trylock, sited_trylock in "rsi", (m: *mut Mutex, site: usize);
-    mutex_timedlock: mutex::timedlock::<L::Mutex>, first_timedlock, sited_timedlock in "rdx", (m: *mut Mutex, t: *const timespec, site: usize);
-    mutex_clocklock: mutex::clocklock::<L::Mutex>, first_clocklock, sited_clocklock in "rcx", (m: *mut Mutex, c: c_int, t: *const timespec, site: usize);
+    mutex_lock: mutex::lock::<L::Mutex>, first_lock, in "rsi", (m: *mut Mutex, site: usize);
+    mutex_trylock: mutex::trylock::<L::Mutex>, first_trylock, in "rsi", (m: *mut Mutex, site: usize);
+    mutex_timedlock: mutex::timedlock::<L::Mutex>, first_timedlock, in "rdx", (m: *mut Mutex, t: *const timespec, site: usize);
+    mutex_clocklock: mutex::clocklock::<L::Mutex>, first_clocklock, in "rcx", (m: *mut Mutex, c: c_int, t: *const timespec, site: usize);
     mutex_unlock: mutex::unlock::<L::Mutex>, first_unlock, (m: *mut Mutex);
-    spin_lock: spin::lock::<L::Spin>, first_spin_lock, (s: *const AtomicU32);
-    spin_trylock: spin::trylock::<L::Spin>, first_spin_trylock, (s: *const AtomicU32);
-    spin_unlock: spin::unlock::<L::Spin>, first_spin_unlock, (s: *const AtomicU32);
-    rwlock_rdlock: rwlock::rdlock, first_rdlock, sited_rdlock in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_wrlock: rwlock::wrlock, first_wrlock, sited_wrlock in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_tryrdlock: rwlock::tryrdlock, first_tryrdlock, sited_tryrdlock in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_trywrlock: rwlock::trywrlock, first_trywrlock, sited_trywrlock in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_timedrdlock: rwlock::timedrdlock, first_timedrdlock, sited_timedrdlock in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
-    rwlock_timedwrlock: rwlock::timedwrlock, first_timedwrlock, sited_timedwrlock in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
-    rwlock_clockrdlock: rwlock::clockrdlock, first_clockrdlock, sited_clockrdlock in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
-    rwlock_clockwrlock: rwlock::clockwrlock, first_clockwrlock, sited_clockwrlock in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
+    spin_lock: spin::lock::<L::Spin>, first_spin_lock, (s: *mut AtomicU32);
+    spin_trylock: spin::trylock::<L::Spin>, first_spin_trylock, (s: *mut AtomicU32);
+    spin_unlock: spin::unlock::<L::Spin>, first_spin_unlock, (s: *mut AtomicU32);
+    rwlock_rdlock: rwlock::rdlock, first_rdlock, in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_wrlock: rwlock::wrlock, first_wrlock, in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_tryrdlock: rwlock::tryrdlock, first_tryrdlock, in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_trywrlock: rwlock::trywrlock, first_trywrlock, in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_timedrdlock: rwlock::timedrdlock, first_timedrdlock, in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
+    rwlock_timedwrlock: rwlock::timedwrlock, first_timedwrlock, in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
+    rwlock_clockrdlock: rwlock::clockrdlock, first_clockrdlock, in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
+    rwlock_clockwrlock: rwlock::clockwrlock, first_clockwrlock, in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
+    rwlock_unlock: rwlock::unlock, first_rwlock_unlock, (l: *mut RwLock);
 }
 
 /// For our own calls, which nobody's choice of locks is about.
@@ -118,8 +135,16 @@ fn take_if_named<L: Choice>(name: &[u8]) -> bool {
             os::wipe_on_fork(Plain::storage()) && os::wipe_on_fork(Marked::storage())
         });
     }
-    install::<L>();
-    true
+    loop {
+        let is_careful = cancel::is_careful();
+        install::<L>(is_careful);
+        // SeqCst: pairs with that in `be_careful`, which comes before its caller chooses. Either we see
+        // the flag here, or the caller overwrites what we have installed.
+        fence(SeqCst);
+        if cancel::is_careful() == is_careful {
+            return true;
+        }
+    }
 }
 
 /// Takes the lock that the environment names; without one, the hybrid mutex. Threads that come

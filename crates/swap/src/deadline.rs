@@ -41,6 +41,19 @@ impl Deadline {
         (!time.is_null()).then(|| unsafe { Self::new(clock, time) })
     }
 
+    /// The deadline that comes in so many nanoseconds, fewer than a second.
+    pub fn after(nanoseconds: i64) -> Self {
+        let now = os::clock(libc::CLOCK_MONOTONIC);
+        let sum = now.tv_nsec + nanoseconds;
+        let time = timespec { tv_sec: now.tv_sec + sum / SECOND, tv_nsec: sum % SECOND };
+        Self { clock: libc::CLOCK_MONOTONIC, time }
+    }
+
+    /// Whether it comes within so many nanoseconds, or has come.
+    pub fn comes_within(&self, nanoseconds: u64) -> bool {
+        self.left().is_none_or(|left| left <= nanoseconds)
+    }
+
     /// The clock is one that can be waited by.
     pub fn has_clock(&self) -> bool {
         is_known(self.clock)

@@ -3,9 +3,10 @@
 
 use core::ffi::c_int;
 
+use crate::cancel_type::condition;
 use crate::choice::{choose, target};
 use crate::counts::{Count, count};
-use crate::{c11, cond, mutex, rwlock, spin};
+use crate::{c11, cancel, cancel_type, cond, mutex, rwlock, spin};
 
 /// `name = aliases: how to;`, where a function is either always the same (`always`; `second` and
 /// `third`: with where it returns to as such an argument), or goes where the chosen lock's is
@@ -78,7 +79,7 @@ exports! {
     pthread_rwlock_timedwrlock: chosen target::rwlock_timedwrlock;
     pthread_rwlock_clockrdlock: chosen target::rwlock_clockrdlock;
     pthread_rwlock_clockwrlock: chosen target::rwlock_clockwrlock;
-    pthread_rwlock_unlock = __pthread_rwlock_unlock: always rwlock::unlock;
+    pthread_rwlock_unlock = __pthread_rwlock_unlock: chosen target::rwlock_unlock;
 
     pthread_spin_init: third spin::init;
     pthread_spin_destroy: always spin::destroy;
@@ -87,12 +88,14 @@ exports! {
     pthread_spin_unlock: chosen target::spin_unlock;
 
     pthread_cond_init: always cond::init;
-    pthread_cond_destroy: always cond::destroy;
-    pthread_cond_wait: always cond::wait_endless;
-    pthread_cond_timedwait: always cond::timedwait;
-    pthread_cond_clockwait: always cond::clockwait;
-    pthread_cond_signal: always cond::signal;
-    pthread_cond_broadcast: always cond::broadcast;
+    pthread_cond_destroy: chosen condition::destroy;
+    pthread_cond_wait: chosen condition::wait;
+    pthread_cond_timedwait: chosen condition::timedwait;
+    pthread_cond_clockwait: chosen condition::clockwait;
+    pthread_cond_signal: chosen condition::signal;
+    pthread_cond_broadcast: chosen condition::broadcast;
+
+    pthread_setcanceltype: always cancel_type::set;
 
     mtx_init: third c11::mtx_init;
     mtx_destroy: always c11::mtx_destroy;
@@ -115,6 +118,7 @@ exports! {
 static START: extern "C" fn() = {
     extern "C" fn start() {
         choose();
+        cancel::prepare();
         count(Count::Programs);
     }
     start

@@ -15,9 +15,14 @@ compile_error!("lockwright's swap library knows x86-64 only");
 mod exports;
 
 mod c11;
+
+mod cancel_type;
+
 mod cond;
 
 mod choice;
+
+mod careful;
 
 mod table;
 

@@ -30,7 +30,7 @@ use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 
 use crate::counts::{Count, count};
-use crate::deadline::{self, Deadline};
+use crate::deadline::Deadline;
 use crate::selection::{self, Verdict};
 use crate::{era, guest, next, os};
 
@@ -404,6 +404,25 @@ pub unsafe extern "C-unwind" fn trylock<L: OfMutex>(m: *mut Mutex, site: usize) 
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_trylock(m.cast()) })
 }
 
+/// Takes the mutex by the deadline, if there is one. None: it is the C library's.
+///
+/// # Safety
+/// `m` points to a mutex.
+pub unsafe fn lock_until<L: OfMutex>(
+    m: *mut Mutex,
+    deadline: Option<Deadline>,
+    site: usize,
+) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { &*m };
+    match &deadline {
+        _ if !mutex.is_replaced() => None,
+        Some(deadline) if !deadline.has_clock() => Some(EINVAL),
+        // SAFETY: a mutex of a kind that is replaced.
+        _ => unsafe { mutex.acquire_until::<L>(deadline, site) },
+    }
+}
+
 /// `pthread_mutex_timedlock`.
 ///
 /// # Safety
@@ -413,14 +432,8 @@ pub unsafe extern "C-unwind" fn timedlock<L: OfMutex>(
     time: *const libc::timespec,
     site: usize,
 ) -> c_int {
-    // SAFETY: the caller's mutex.
-    let mutex = unsafe { &*m };
-    let taken = if mutex.is_replaced() {
-        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
-        unsafe { mutex.acquire_until::<L>(Deadline::given(libc::CLOCK_REALTIME, time), site) }
-    } else {
-        None
-    };
+    // SAFETY: the caller's mutex, and time, if there is one.
+    let taken = unsafe { lock_until::<L>(m, Deadline::given(libc::CLOCK_REALTIME, time), site) };
     // SAFETY: forwarded, where it is the C library's.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_timedlock(m.cast(), time) })
 }
@@ -435,17 +448,8 @@ pub unsafe extern "C-unwind" fn clocklock<L: OfMutex>(
     time: *const libc::timespec,
     site: usize,
 ) -> c_int {
-    // SAFETY: the caller's mutex.
-    let mutex = unsafe { &*m };
-    if mutex.is_replaced() && !deadline::is_known(clock) {
-        return EINVAL;
-    }
-    let taken = if mutex.is_replaced() {
-        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
-        unsafe { mutex.acquire_until::<L>(Deadline::given(clock, time), site) }
-    } else {
-        None
-    };
+    // SAFETY: the caller's mutex, and time, if there is one.
+    let taken = unsafe { lock_until::<L>(m, Deadline::given(clock, time), site) };
     // SAFETY: forwarded, where it is the C library's.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_clocklock(m.cast(), clock, time) })
 }

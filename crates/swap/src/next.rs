@@ -67,6 +67,8 @@ macro_rules! next {
 }
 
 next! {
+    pthread_setcanceltype(k: c_int, o: *mut c_int) None;
+
     pthread_mutex_init(m: *mut c_void, a: *const c_void) None;
     pthread_mutex_destroy(m: *mut c_void) None;
     pthread_mutex_lock(m: *mut c_void) None;

@@ -168,6 +168,26 @@ impl RwLock {
     }
 }
 
+/// Takes the lock so by the deadline, if there is one. None: it is the C library's.
+///
+/// # Safety
+/// `l` points to a reader-writer lock.
+#[inline(always)]
+pub unsafe fn lock_until(
+    l: *mut RwLock,
+    mode: Mode,
+    deadline: Option<Deadline>,
+    site: usize,
+) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    let lock = unsafe { &*l };
+    lock.is_ours(site).then(|| match &deadline {
+        Some(deadline) if !deadline.has_clock() => EINVAL,
+        Some(deadline) => lock.acquire(mode, Patience::Until(deadline)),
+        None => lock.acquire(mode, Patience::Endless),
+    })
+}
+
 /// A function that takes the lock: forwarded, if it is not replaced.
 macro_rules! acquire {
     ($($name:ident($($arg:ident: $ty:ty),*) $next:ident, $want:expr, $deadline:expr;)*) => { $(
@@ -181,19 +201,10 @@ macro_rules! acquire {
             $($arg: $ty,)*
             site: usize,
         ) -> c_int {
-            // SAFETY: the caller's lock.
-            let lock = unsafe { &*l };
-            if !lock.is_ours(site) {
-                // SAFETY: forwarded.
-                return unsafe { next::$next(l.cast() $(, $arg)*) };
-            }
-            // SAFETY: the caller's time, if there is one.
-            let deadline: Option<Deadline> = unsafe { $deadline };
-            match &deadline {
-                Some(deadline) if !deadline.has_clock() => EINVAL,
-                Some(deadline) => lock.acquire($want, Patience::Until(deadline)),
-                None => lock.acquire($want, Patience::Endless),
-            }
+            // SAFETY: the caller's lock, and time, if there is one.
+            let taken = unsafe { lock_until(l, $want, $deadline, site) };
+            // SAFETY: forwarded, where it is the C library's.
+            taken.unwrap_or_else(|| unsafe { next::$next(l.cast() $(, $arg)*) })
         }
     )* };
 }

@@ -34,26 +34,35 @@ unsafe fn is_ours(s: *const AtomicU32) -> bool {
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn lock<L: Exclusive>(s: *const AtomicU32) -> c_int {
+pub unsafe extern "C-unwind" fn lock<L: Exclusive>(s: *mut AtomicU32) -> c_int {
     // SAFETY: the caller's lock; forwarded if it is not ours.
     unsafe {
         if !is_ours(s) {
-            return next::pthread_spin_lock(s.cast_mut().cast());
+            return next::pthread_spin_lock(s.cast());
         }
         L::lock(s);
     }
     0
 }
 
+/// Takes the lock by the deadline, in nanoseconds of CLOCK_MONOTONIC. None: it is the C library's.
+///
+/// # Safety
+/// `s` points to a spinlock.
+pub unsafe fn lock_until<L: Exclusive>(s: *mut AtomicU32, deadline: u64) -> Option<bool> {
+    // SAFETY: the caller's lock.
+    unsafe { is_ours(s).then(|| L::lock_until(s, deadline)) }
+}
+
 /// `pthread_spin_trylock`.
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(s: *const AtomicU32) -> c_int {
+pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(s: *mut AtomicU32) -> c_int {
     // SAFETY: the caller's lock; forwarded if it is not ours.
     unsafe {
         if !is_ours(s) {
-            return next::pthread_spin_trylock(s.cast_mut().cast());
+            return next::pthread_spin_trylock(s.cast());
         }
         if L::try_lock(s) { 0 } else { EBUSY }
     }
@@ -63,11 +72,11 @@ pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(s: *const AtomicU32) -> c_
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(s: *const AtomicU32) -> c_int {
+pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(s: *mut AtomicU32) -> c_int {
     // SAFETY: the caller's lock; forwarded if it is not ours.
     unsafe {
         if !is_ours(s) {
-            return next::pthread_spin_unlock(s.cast_mut().cast());
+            return next::pthread_spin_unlock(s.cast());
         }
         if (*s).load(Relaxed) == MARK {
             // Nobody holds it: a fault of the program's that the C library lets pass, too.
@@ -82,7 +91,7 @@ pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(s: *const AtomicU32) -> c_i
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn init(s: *const AtomicU32, pshared: c_int, site: usize) -> c_int {
+pub unsafe extern "C-unwind" fn init(s: *mut AtomicU32, pshared: c_int, site: usize) -> c_int {
     let obstacle = match pshared {
         libc::PTHREAD_PROCESS_SHARED => Some(Count::SharedSpinlocks),
         _ => {
@@ -94,7 +103,7 @@ pub unsafe extern "C-unwind" fn init(s: *const AtomicU32, pshared: c_int, site: 
     if let Some(why) = obstacle {
         count(why);
         // SAFETY: forwarded.
-        return unsafe { next::pthread_spin_init(s.cast_mut().cast(), pshared) };
+        return unsafe { next::pthread_spin_init(s.cast(), pshared) };
     }
     count(Count::Spinlocks);
     // SAFETY: the caller's memory.
@@ -106,11 +115,11 @@ pub unsafe extern "C-unwind" fn init(s: *const AtomicU32, pshared: c_int, site: 
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn destroy(s: *const AtomicU32) -> c_int {
+pub unsafe extern "C-unwind" fn destroy(s: *mut AtomicU32) -> c_int {
     // SAFETY: the caller's lock; forwarded if it is not ours.
     unsafe {
         if !is_ours(s) {
-            return next::pthread_spin_destroy(s.cast_mut().cast());
+            return next::pthread_spin_destroy(s.cast());
         }
     }
     0

@@ -86,8 +86,10 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["exports"],
             &["c11"],
+            &["cancel_type"],
             &["cond"],
             &["choice"],
+            &["careful"],
             &["table"],
             &["mutex", "rwlock", "spin"],
             &["exclusive"],
