@@ -41,6 +41,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "older_glibc.h"
+
 #define UNUSED __attribute__((unused))
 
 /* ---- The table ---- */

@@ -62,6 +62,8 @@ pub fn build_by(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
             compiler.arg("-std=c++20");
         }
         compiler.arg(&path).args(flags);
+        // Before 2.34, glibc has these functions in libraries of their own.
+        compiler.args(["-Wl,--push-state,--as-needed", "-ldl", "-lrt", "-Wl,--pop-state"]);
         compiler
     })
 }

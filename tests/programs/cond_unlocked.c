@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../conformance/older_glibc.h"
+
 static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t drawer = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t gate = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../conformance/older_glibc.h"
+
 extern char **environ;
 
 static void with_execve(char *program)

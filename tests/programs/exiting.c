@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../conformance/older_glibc.h"
+
 static pthread_mutex_t journal = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t shelf;
 static pthread_mutex_t index_ = PTHREAD_MUTEX_INITIALIZER;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "forks_unseen.h"
+#include "../conformance/older_glibc.h"
 
 int main(int argc, char **argv)
 {

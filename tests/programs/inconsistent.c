@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../conformance/older_glibc.h"
+
 static pthread_mutex_t stock;
 
 static void *dies(void *arg)

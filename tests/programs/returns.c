@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../conformance/older_glibc.h"
+
 #define SHOW(call)                                                                                                     \
 	do {                                                                                                           \
 		errno = 4711;                                                                                          \

@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "baton.h"
+#include "../conformance/older_glibc.h"
 
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t right = PTHREAD_MUTEX_INITIALIZER;
