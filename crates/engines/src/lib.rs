@@ -14,6 +14,7 @@ pub mod index;
 pub mod lockdep;
 pub mod lockmeter;
 mod near;
+mod shared_row;
 pub mod wakes;
 
 pub use lockdep::Capture;

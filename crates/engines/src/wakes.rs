@@ -12,18 +12,16 @@
 //! No lock is waited for, and nothing is allocated but a row for a word that is new.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, fence};
+use core::sync::atomic::{AtomicPtr, fence};
 
 use lockwright_ledger::rows::Wake;
+
+use crate::shared_row::{self, SharedRow, Words};
 
 /// Sets of words, by a hash of their address, and words of a set that can be waited at at once: of
 /// more than that the wakers are not known.
 const SETS: usize = 512;
 const WAYS: usize = 8;
-
-/// Attempts at a row's lock before the waker goes unrecorded. Its holders do a dozen instructions,
-/// but can lose the processor between them.
-const ATTEMPTS: u32 = 2000;
 
 /// All words of a process.
 pub struct Wakes {
@@ -31,7 +29,7 @@ pub struct Wakes {
 }
 
 /// Who wakes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waker {
     /// Its kernel thread id.
     pub tid: u32,
@@ -46,21 +44,21 @@ pub struct Waker {
 /// A waiter's place.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    row: *mut Wake,
+    row: SharedRow<Wake>,
     wakes: u64,
 }
 
 /// A word that somebody waits at.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiter {
-    row: *mut Wake,
+    row: SharedRow<Wake>,
     addr: u64,
 }
 
 /// A wake that has been written down.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
-    row: *mut Wake,
+    row: SharedRow<Wake>,
     before: Waker,
     wakes: u64,
 }
@@ -89,39 +87,38 @@ impl Wakes {
         &self.sets[(addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize]
     }
 
-    fn rows(&self, addr: u64) -> impl Iterator<Item = *mut Wake> {
+    fn rows(&self, addr: u64) -> impl Iterator<Item = SharedRow<Wake>> {
         // Acquire pairs with the Release in `add`.
-        self.set(addr).iter().map(|way| way.load(Acquire)).filter(|row| !row.is_null())
+        let rows = self.set(addr).iter().map(|way| way.load(Acquire)).filter(|row| !row.is_null());
+        // SAFETY: a row of the set, which `add` was promised stays mapped.
+        rows.map(|row| unsafe { SharedRow::new(row) })
     }
 
     /// The calling thread is about to wait at `addr`. `None`: there is no row for it. Then, if there
     /// is [room](Self::has_room), [`Wakes::add`] and once more.
     pub fn enter(&self, addr: u64) -> Option<Place> {
-        let comes = |row: *mut Wake, is_own: bool| {
-            let change = |row: &mut Wake| {
+        let comes = |row: SharedRow<Wake>, is_own: bool| {
+            let change = |mut last: LastWake<'_>| {
                 match is_own {
-                    true if row.addr == addr => {}
-                    false if row.waiters == 0 => {
-                        let Wake { state, busy, .. } = *row;
-                        *row = Wake { state, busy, addr, ..Wake::default() };
+                    true if row.addr().load(Relaxed) == addr => {}
+                    false if row.waiters().load(Relaxed) == 0 => {
+                        last.set(&Waker::default());
+                        *last.wakes = 0;
+                        row.addr().store(addr, Relaxed);
                     }
                     _ => return None,
                 }
-                row.waiters += 1;
-                Some(row.wakes)
+                row.waiters().fetch_add(1, Relaxed);
+                Some(*last.wakes)
             };
-            // SAFETY: a row of the set.
-            let wakes = unsafe { with(row, change) }.flatten()?;
+            let wakes = row.with(change).flatten()?;
             Some(Place { row, wakes })
         };
-        // SAFETY: rows stay mapped.
-        let own = self.rows(addr).find(|&row| unsafe { addr_of(row) }.load(Relaxed) == addr);
-        let place = match own {
+        let place = match self.rows(addr).find(|row| row.addr().load(Relaxed) == addr) {
             Some(row) => comes(row, true),
             None if self.has_room(addr) => None,
             None => {
-                // SAFETY: as above.
-                let is_free = |row: &*mut Wake| unsafe { waiters_of(*row) }.load(Relaxed) == 0;
+                let is_free = |row: &SharedRow<Wake>| row.waiters().load(Relaxed) == 0;
                 self.rows(addr).filter(is_free).find_map(|row| comes(row, false))
             }
         };
@@ -141,7 +138,8 @@ impl Wakes {
     /// unused.
     ///
     /// # Safety
-    /// `row` is a mapped row, zero but for its state and its address, that is in no set yet.
+    /// `row` is a mapped row, zero but for its state and its address, that is in no set yet. It stays
+    /// mapped.
     pub unsafe fn add(&self, addr: u64, row: *mut Wake) {
         if let Some(way) = self.set(addr).iter().find(|way| way.load(Relaxed).is_null()) {
             // Release pairs with the Acquire in `rows`.
@@ -153,105 +151,99 @@ impl Wakes {
     pub fn waited_for(&self, addr: u64) -> Option<Waiter> {
         // Pairs with the fence in `enter`.
         fence(SeqCst);
-        // SAFETY: rows stay mapped; the words are only accessed atomically here.
-        let is_it = |row: &*mut Wake| unsafe {
-            addr_of(*row).load(Relaxed) == addr && waiters_of(*row).load(Relaxed) != 0
-        };
-        self.rows(addr).find(is_it).map(|row| Waiter { row, addr })
+        self.rows(addr).find(|row| row.is_waited_at(addr)).map(|row| Waiter { row, addr })
     }
 }
 
 impl Waiter {
     /// The calling thread is about to wake somebody here. `None` where that is not written down.
     pub fn tell(self, by: &Waker) -> Option<Told> {
-        let tell = |row: &mut Wake| {
-            if row.addr != self.addr || row.waiters == 0 {
+        let tell = |mut last: LastWake<'_>| {
+            if !self.row.is_waited_at(self.addr) {
                 return None;
             }
-            let before = waker(row);
-            set_waker(row, by);
-            row.wakes += 1;
-            Some(Told { row: self.row, before, wakes: row.wakes })
+            let before = last.get();
+            last.set(by);
+            *last.wakes += 1;
+            Some(Told { row: self.row, before, wakes: *last.wakes })
         };
-        // SAFETY: a row of a set.
-        unsafe { with(self.row, tell) }.flatten()
+        self.row.with(tell).flatten()
     }
 }
 
 impl Told {
     /// Nobody was woken.
     pub fn take_back(self) {
-        let take_back = |row: &mut Wake| {
+        self.row.with(|mut last| {
             // Somebody else's wake since then stands.
-            if row.wakes == self.wakes {
-                set_waker(row, &self.before);
-                row.wakes -= 1;
+            if *last.wakes == self.wakes {
+                last.set(&self.before);
+                *last.wakes -= 1;
             }
-        };
-        // SAFETY: a row of a set.
-        unsafe { with(self.row, take_back) };
+        });
     }
 }
 
 impl Place {
     /// The call has returned: who ended the wait, as far as that is known.
     pub fn waker(&self) -> Option<Waker> {
-        let last = |row: &mut Wake| (row.wakes != self.wakes).then(|| waker(row));
-        // SAFETY: a row of a set.
-        unsafe { with(self.row, last) }.flatten()
+        self.row.with(|last| (*last.wakes != self.wakes).then(|| last.get())).flatten()
     }
 
     /// The wait is over.
     pub fn leave(self) {
-        let leave = |row: &mut Wake| row.waiters = row.waiters.saturating_sub(1);
-        // SAFETY: a row of a set.
+        self.row.leave();
+    }
+}
+
+/// The fields of a row that its lock guards: the last waker, and how many there were.
+pub(crate) struct LastWake<'a> {
+    tid: &'a mut u32,
+    site: &'a mut u32,
+    stack: &'a mut u32,
+    when_ns: &'a mut u64,
+    wakes: &'a mut u64,
+}
+
+impl LastWake<'_> {
+    fn get(&self) -> Waker {
+        Waker { tid: *self.tid, site: *self.site, stack: *self.stack, when_ns: *self.when_ns }
+    }
+
+    fn set(&mut self, by: &Waker) {
+        (*self.tid, *self.site, *self.stack) = (by.tid, by.site, by.stack);
+        *self.when_ns = by.when_ns;
+    }
+}
+
+// SAFETY: `busy`, `waiters` and `addr` are distinct fields, and `LastWake` has none of them.
+unsafe impl shared_row::Row for Wake {
+    type Fields<'a> = LastWake<'a>;
+
+    unsafe fn words(row: *mut Self) -> Words {
+        // SAFETY: the caller's promise: a mapped row.
         unsafe {
-            if with(self.row, leave).is_none() {
-                // Without its lock, as the count must not stay up for ever.
-                waiters_of(self.row).fetch_sub(1, Relaxed);
+            Words {
+                busy: &raw mut (*row).busy,
+                waiters: &raw mut (*row).waiters,
+                addr: &raw mut (*row).addr,
             }
         }
     }
-}
 
-fn waker(row: &Wake) -> Waker {
-    Waker { tid: row.tid, site: row.site, stack: row.stack, when_ns: row.when_ns }
-}
-
-fn set_waker(row: &mut Wake, by: &Waker) {
-    (row.tid, row.site, row.stack, row.when_ns) = (by.tid, by.site, by.stack, by.when_ns);
-}
-
-unsafe fn addr_of(row: *mut Wake) -> &'static AtomicU64 {
-    // SAFETY: rows stay mapped; the word is only accessed atomically without the row's lock.
-    unsafe { AtomicU64::from_ptr(&raw mut (*row).addr) }
-}
-
-unsafe fn waiters_of(row: *mut Wake) -> &'static AtomicU32 {
-    // SAFETY: as above.
-    unsafe { AtomicU32::from_ptr(&raw mut (*row).waiters) }
-}
-
-/// Runs `f` with the row to itself, or not at all.
-///
-/// # Safety
-/// A mapped row.
-unsafe fn with<R>(row: *mut Wake, f: impl FnOnce(&mut Wake) -> R) -> Option<R> {
-    // SAFETY: the caller's promise; the word is only accessed atomically.
-    let busy = unsafe { AtomicU32::from_ptr(&raw mut (*row).busy) };
-    let mut attempts = 0;
-    // Acquire pairs with the Release below: the row as the last one left it.
-    while busy.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
-        attempts += 1;
-        if attempts > ATTEMPTS {
-            return None;
+    unsafe fn fields<'a>(row: *mut Self) -> LastWake<'a> {
+        // SAFETY: the caller's promise: a mapped row, whose lock it holds. Each reference is to one
+        // field, which is accessed under that lock only.
+        unsafe {
+            LastWake {
+                tid: &mut (*row).tid,
+                site: &mut (*row).site,
+                stack: &mut (*row).stack,
+                when_ns: &mut (*row).when_ns,
+                wakes: &mut (*row).wakes,
+            }
         }
-        core::hint::spin_loop();
     }
-    // SAFETY: exclusive by `busy`; `waiters` and `addr` are looked at by others as atomics only.
-    let result = f(unsafe { &mut *row });
-    busy.store(0, Release);
-    Some(result)
 }
 
 #[cfg(test)]

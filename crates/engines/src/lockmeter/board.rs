@@ -9,18 +9,15 @@
 //! next lock of the same hash that needs one.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use lockwright_ledger::rows::meter::{BOARD_HOLDS, BOARD_SITES, Board};
 
 use super::pending::Shares;
+use crate::shared_row::{self, SharedRow, Words};
 
 /// Hash buckets: words that a holder looks at.
 const BUCKETS: usize = 1024;
-
-/// Attempts at a board's lock before the wait goes without blame. Its holders do a dozen
-/// instructions, but can lose the processor between them.
-const ATTEMPTS: u32 = 2000;
 
 /// All boards of a process.
 pub struct Boards {
@@ -55,7 +52,7 @@ pub struct Sums {
 /// A waiter's place at a board.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    board: *mut Board,
+    board: SharedRow<Board>,
     addr: u64,
     /// When the wait began.
     begun: u64,
@@ -74,35 +71,6 @@ impl Default for Boards {
 
 fn bucket(addr: u64) -> usize {
     (addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
-}
-
-unsafe fn waiters_of(board: *mut Board) -> &'static AtomicU32 {
-    // SAFETY: boards stay mapped; the word is only accessed atomically.
-    unsafe { AtomicU32::from_ptr(&raw mut (*board).waiters) }
-}
-
-unsafe fn addr_of(board: *mut Board) -> &'static AtomicU64 {
-    // SAFETY: as above.
-    unsafe { AtomicU64::from_ptr(&raw mut (*board).addr) }
-}
-
-/// Runs `f` with the board to itself, or not at all.
-unsafe fn with<R>(board: *mut Board, f: impl FnOnce(&mut Board) -> R) -> Option<R> {
-    // SAFETY: as above.
-    let busy = unsafe { AtomicU32::from_ptr(&raw mut (*board).busy) };
-    let mut attempts = 0;
-    // Acquire pairs with the Release below: the sums as the last one left them.
-    while busy.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
-        attempts += 1;
-        if attempts > ATTEMPTS {
-            return None;
-        }
-        core::hint::spin_loop();
-    }
-    // SAFETY: exclusive by `busy`; `waiters` and `addr` are looked at by others as atomics only.
-    let result = f(unsafe { &mut *board });
-    busy.store(0, Release);
-    Some(result)
 }
 
 impl Boards {
@@ -131,16 +99,17 @@ impl Boards {
         self.waiters[bucket(addr)].load(SeqCst) != 0
     }
 
-    fn all(&self, addr: u64) -> impl Iterator<Item = *mut Board> {
+    fn all(&self, addr: u64) -> impl Iterator<Item = SharedRow<Board>> {
         // Acquire pairs with the Release in `add`.
         let mut next = self.heads[bucket(addr)].load(Acquire);
         core::iter::from_fn(move || {
-            let board = next;
-            if board.is_null() {
+            if next.is_null() {
                 return None;
             }
-            // SAFETY: boards stay mapped; the word is written before the board is in the list.
-            next = unsafe { link(board).load(Acquire) };
+            // SAFETY: a board of the list, which `add` was promised stays mapped.
+            let board = unsafe { SharedRow::new(next) };
+            // SAFETY: as above; the word is written before the board is in the list.
+            next = unsafe { link(board.as_ptr()).load(Acquire) };
             Some(board)
         })
     }
@@ -155,38 +124,33 @@ impl Boards {
 
     /// As [`Boards::enter`], after it returned `None` and a board has been added.
     pub fn find(&self, addr: u64, now: u64) -> Option<Place> {
-        let joined = |board: *mut Board| {
-            let joins = |row: &mut Board| {
-                if row.waiters == 0 || row.addr != addr {
-                    return None;
-                }
-                row.waiters += 1;
-                Some(place(board, row, now))
-            };
-            // SAFETY: boards of the list.
-            unsafe {
-                if addr_of(board).load(Relaxed) != addr {
-                    return None;
-                }
-                with(board, joins).flatten()
+        let joined = |board: SharedRow<Board>| {
+            if board.addr().load(Relaxed) != addr {
+                return None;
             }
+            let joins = |sums: BoardSums<'_>| {
+                if !board.is_waited_at(addr) {
+                    return None;
+                }
+                board.waiters().fetch_add(1, Relaxed);
+                Some(place(board, &sums, addr, now))
+            };
+            board.with(joins).flatten()
         };
-        let claimed = |board: *mut Board| {
-            let claims = |row: &mut Board| {
-                if row.waiters != 0 {
-                    return None;
-                }
-                (row.addr, row.waiters, row.len, row.others, row.last) = (addr, 1, 0, 0, now);
-                row.holds = 0;
-                Some(place(board, row, now))
-            };
-            // SAFETY: boards of the list.
-            unsafe {
-                if waiters_of(board).load(Relaxed) != 0 {
-                    return None;
-                }
-                with(board, claims).flatten()
+        let claimed = |board: SharedRow<Board>| {
+            if board.waiters().load(Relaxed) != 0 {
+                return None;
             }
+            let claims = |sums: BoardSums<'_>| {
+                if board.waiters().load(Relaxed) != 0 {
+                    return None;
+                }
+                (*sums.len, *sums.others, *sums.last, *sums.holds) = (0, 0, now, 0);
+                board.addr().store(addr, Relaxed);
+                board.waiters().store(1, Relaxed);
+                Some(place(board, &sums, addr, now))
+            };
+            board.with(claims).flatten()
         };
         self.all(addr).find_map(joined).or_else(|| self.all(addr).find_map(claimed))
     }
@@ -194,7 +158,7 @@ impl Boards {
     /// Puts a fresh board where it can be used for the lock at `addr`.
     ///
     /// # Safety
-    /// `board` is a mapped row, zero but for its state, that is in no list yet.
+    /// `board` is a mapped row, zero but for its state, that is in no list yet. It stays mapped.
     pub unsafe fn add(&self, addr: u64, board: *mut Board) {
         let head = &self.heads[bucket(addr)];
         let mut first = head.load(Relaxed);
@@ -221,19 +185,10 @@ impl Boards {
     /// is on the board unless too many others have ended since.
     pub fn leave(&self, place: &Place, found: Option<(u32, u64)>) -> Shares {
         let mut shares = Shares::NONE;
-        // SAFETY: a board of ours.
-        let after = unsafe {
-            with(place.board, |row| {
-                row.waiters = row.waiters.saturating_sub(1);
-                (sums(row), hold_after(row, place.holds))
-            })
-        };
+        let after = place.board.with(|row| (sums(&row), hold_after(&row, place.holds)));
+        place.board.leave();
         self.give_up(place.addr);
-        let Some((after, first)) = after else {
-            // SAFETY: as above; without the lock, as the count must not stay up for ever.
-            unsafe { waiters_of(place.board).fetch_sub(1, Relaxed) };
-            return shares;
-        };
+        let Some((after, first)) = after else { return shares };
         for i in 0..after.len {
             let before = if i < place.before.len { place.before.ticks[i] } else { 0 };
             shares.push(after.sites[i], after.ticks[i].wrapping_sub(before));
@@ -250,18 +205,56 @@ impl Boards {
     #[cold]
     #[inline(never)]
     pub fn charge(&self, hold: &Hold) {
-        for board in self.all(hold.addr) {
-            // SAFETY: boards of the list.
-            unsafe {
-                if addr_of(board).load(Relaxed) != hold.addr || waiters_of(board).load(Relaxed) == 0
-                {
-                    continue;
+        for board in self.all(hold.addr).filter(|board| board.is_waited_at(hold.addr)) {
+            board.with(|row| {
+                if board.is_waited_at(hold.addr) {
+                    add_to(row, hold);
                 }
-                with(board, |row| {
-                    if row.addr == hold.addr && row.waiters != 0 {
-                        add_to(row, hold);
-                    }
-                });
+            });
+        }
+    }
+}
+
+/// The fields of a board that its lock guards.
+pub(crate) struct BoardSums<'a> {
+    len: &'a mut u32,
+    others: &'a mut u64,
+    last: &'a mut u64,
+    sites: &'a mut [u32; BOARD_SITES],
+    ticks: &'a mut [u64; BOARD_SITES],
+    holds: &'a mut u64,
+    hold_since: &'a mut [u64; BOARD_HOLDS],
+    hold_sites: &'a mut [u32; BOARD_HOLDS],
+}
+
+// SAFETY: `busy`, `waiters` and `addr` are distinct fields, and `BoardSums` has none of them.
+unsafe impl shared_row::Row for Board {
+    type Fields<'a> = BoardSums<'a>;
+
+    unsafe fn words(row: *mut Self) -> Words {
+        // SAFETY: the caller's promise: a mapped row.
+        unsafe {
+            Words {
+                busy: &raw mut (*row).busy,
+                waiters: &raw mut (*row).waiters,
+                addr: &raw mut (*row).addr,
+            }
+        }
+    }
+
+    unsafe fn fields<'a>(row: *mut Self) -> BoardSums<'a> {
+        // SAFETY: the caller's promise: a mapped row, whose lock it holds. Each reference is to one
+        // field, which is accessed under that lock only.
+        unsafe {
+            BoardSums {
+                len: &mut (*row).len,
+                others: &mut (*row).others,
+                last: &mut (*row).last,
+                sites: &mut (*row).sites,
+                ticks: &mut (*row).ticks,
+                holds: &mut (*row).holds,
+                hold_since: &mut (*row).hold_since,
+                hold_sites: &mut (*row).hold_sites,
             }
         }
     }
@@ -273,31 +266,31 @@ unsafe fn link(board: *mut Board) -> &'static AtomicPtr<Board> {
     unsafe { AtomicPtr::from_ptr((&raw mut (*board).next_at).cast()) }
 }
 
-fn add_to(row: &mut Board, hold: &Hold) {
+fn add_to(row: BoardSums<'_>, hold: &Hold) {
     // A hold counts from when the first waiter came, and if its beginning is not known, from when
     // the last holder left.
-    let since = hold.since.max(row.last);
+    let since = hold.since.max(*row.last);
     let ticks = hold.now.saturating_sub(since);
     if !hold.shared {
-        row.last = row.last.max(hold.now);
-        let i = row.holds as usize % BOARD_HOLDS;
+        *row.last = hold.now.max(*row.last);
+        let i = *row.holds as usize % BOARD_HOLDS;
         (row.hold_since[i], row.hold_sites[i]) = (since, hold.site);
-        row.holds = row.holds.wrapping_add(1);
+        *row.holds = row.holds.wrapping_add(1);
     }
-    let len = row.len as usize;
+    let len = *row.len as usize;
     match row.sites[..len].iter().position(|&site| site == hold.site) {
         Some(i) => row.ticks[i] += ticks,
         None if len < BOARD_SITES => {
             (row.sites[len], row.ticks[len]) = (hold.site, ticks);
-            row.len += 1;
+            *row.len += 1;
         }
-        None => row.others += ticks,
+        None => *row.others += ticks,
     }
 }
 
 /// Site and beginning of the exclusive hold that ended after `holds` others, if it has ended and is
 /// not forgotten yet.
-fn hold_after(row: &Board, holds: u64) -> Option<(u32, u64)> {
+fn hold_after(row: &BoardSums<'_>, holds: u64) -> Option<(u32, u64)> {
     let i = holds as usize % BOARD_HOLDS;
     let is_there = (1..=BOARD_HOLDS as u64).contains(&row.holds.wrapping_sub(holds));
     // Of a site beyond those told apart there is no sum to correct.
@@ -305,15 +298,15 @@ fn hold_after(row: &Board, holds: u64) -> Option<(u32, u64)> {
 }
 
 /// A waiter's place at a board that it has come to just now.
-fn place(board: *mut Board, row: &Board, now: u64) -> Place {
-    let (before, holds) = (sums(row), row.holds);
-    Place { board, addr: row.addr, begun: now, before, holds, last: row.last }
+fn place(board: SharedRow<Board>, row: &BoardSums<'_>, addr: u64, now: u64) -> Place {
+    let (before, holds) = (sums(row), *row.holds);
+    Place { board, addr, begun: now, before, holds, last: *row.last }
 }
 
-fn sums(row: &Board) -> Sums {
-    let len = (row.len as usize).min(BOARD_SITES);
+fn sums(row: &BoardSums<'_>) -> Sums {
+    let len = (*row.len as usize).min(BOARD_SITES);
     let mut sums =
-        Sums { len, sites: [0; BOARD_SITES], ticks: [0; BOARD_SITES], others: row.others };
+        Sums { len, sites: [0; BOARD_SITES], ticks: [0; BOARD_SITES], others: *row.others };
     sums.sites[..len].copy_from_slice(&row.sites[..len]);
     sums.ticks[..len].copy_from_slice(&row.ticks[..len]);
     sums
