@@ -4,6 +4,8 @@ pub mod deadline;
 pub mod digits;
 pub mod loader;
 pub mod mapping;
+#[cfg(not(test))]
+mod mem;
 pub mod sys;
 pub mod time;
 pub mod timers;
