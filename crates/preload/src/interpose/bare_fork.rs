@@ -8,6 +8,7 @@ use core::ffi::{c_int, c_long, c_void};
 
 use crate::libc::real::{self, Begin};
 use crate::lock_id::inherited;
+use crate::os::readable;
 use crate::process::fork::{child, parent, unseen};
 use crate::recorder::state;
 
@@ -129,19 +130,56 @@ pub unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
         "jnz 3f",
         "jmp {bare}",
         // The same in a structure.
-        "2: test rsi, rsi",
-        "jz 3f",
-        "test dword ptr [rsi], {shares}",
-        "jnz 3f",
-        "cmp qword ptr [rsi + 40], 0",
-        "je {bare}",
+        "2: push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "sub rsp, 8",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "call {returns_twice}",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "test al, al",
+        "jnz {bare}",
         "3: jmp qword ptr [rip + {next}]",
         fork = const libc::SYS_fork,
         clone = const libc::SYS_clone,
         shares = const SHARES,
+        returns_twice = sym returns_twice,
         bare = sym syscall_bare,
         next = sym real::slot::syscall,
     )
+}
+
+/// The first words of the kernel's `struct clone_args`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct CloneArguments {
+    flags: u64,
+    _of_no_matter: [u64; 4],
+    stack: u64,
+    _of_no_matter_either: [u64; 2],
+}
+
+/// What the kernel calls CLONE_ARGS_SIZE_VER0.
+const _: () = assert!(size_of::<CloneArguments>() == 64);
+
+/// `clone3` with these makes a process with a memory of its own that goes on from the call.
+unsafe extern "C" fn returns_twice(arguments: *const CloneArguments, len: usize) -> bool {
+    // Of fewer bytes, or where there are none, the call fails.
+    // SAFETY: the caller's, as far as there is memory.
+    len >= size_of::<CloneArguments>()
+        && unsafe { readable::value(arguments) }.is_some_and(|arguments| {
+            arguments.flags & SHARES as u64 == 0 && arguments.stack == 0
+        })
 }
 
 unsafe extern "C-unwind" fn syscall_bare(

@@ -2,14 +2,15 @@
 //! watched shows later, by its ledger, and why not, by its file: that is the command's to find out
 //! (`cli/run/unwatched.rs`). Only what environment it was given is known nowhere but here.
 //!
-//! Arguments and environment are handed on as they are. A vforked child calls this: it changes
-//! nothing but its stack.
+//! Arguments and environment are handed on as they are, and read with care: what is wrong with them
+//! the kernel says. A vforked child calls this: it changes nothing but its stack.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::libc::real::{self, Strings};
 use crate::os::digits::Digits;
+use crate::os::readable::{self, Look};
 use crate::os::{loader, sys, time};
 use crate::process::{follow, records, run};
 
@@ -46,16 +47,16 @@ struct Call {
 }
 
 impl Call {
-    /// `None`: nobody wants to know.
+    /// `None`: nobody wants to know, or there is no such environment.
     ///
     /// # Safety
-    /// A valid environment.
+    /// The program's environment, as far as there is memory.
     unsafe fn begin(environment: Strings) -> Option<Self> {
         if run::directory().is_empty() {
             return None;
         }
         // SAFETY: the caller's promise.
-        let is_passed = unsafe { passes_on(environment) };
+        let is_passed = unsafe { passes_on(environment) }?;
         let sort = if is_passed { sort::PASSED } else { sort::CLEARED };
         Some(Self { since: time::now_ns(), sort })
     }
@@ -81,24 +82,30 @@ impl Call {
     }
 }
 
-/// Whether what is executed with `environment` gets the library and knows its directory.
+/// Whether what is executed with `environment` gets the library and knows its directory. `None`: it
+/// cannot be read, and nothing is executed with it.
 ///
 /// # Safety
-/// A valid environment, or null, which is an empty one.
-unsafe fn passes_on(mut environment: Strings) -> bool {
+/// An environment, as far as there is memory, or null, which is an empty one.
+unsafe fn passes_on(mut environment: Strings) -> Option<bool> {
     let (mut library, mut directory) = (false, false);
-    // SAFETY: the caller's promise: null ends it, and each before that is NUL terminated.
-    while let Some(variable) = unsafe { environment.as_ref() }.filter(|at| !at.is_null()) {
-        // SAFETY: as above.
-        let variable = unsafe { CStr::from_ptr(*variable) }.to_bytes();
+    // The strings lie together, and their addresses do.
+    let (mut addresses, mut strings) = (Look::new(), Look::new());
+    while !environment.is_null() {
+        // SAFETY: the caller's promise: null ends it.
+        let variable = unsafe { addresses.value(environment) }?;
+        if variable.is_null() {
+            break;
+        }
+        // SAFETY: the caller's promise.
+        let variable = unsafe { strings.string(variable) }?.to_bytes();
         if let Some(list) = variable.strip_prefix(b"LD_PRELOAD=") {
             library |= list.split(|b| b" :".contains(b)).any(is_the_library);
         }
         directory |= variable.strip_prefix(b"LOCKWRIGHT_DIR=") == Some(run::wanted());
-        // SAFETY: as above.
-        environment = unsafe { environment.add(1) };
+        environment = environment.wrapping_add(1);
     }
-    library && directory
+    Some(library && directory)
 }
 
 /// Whether an entry of LD_PRELOAD is the library: a file of its name, or a descriptor where no file
@@ -111,21 +118,19 @@ fn is_the_library(entry: &[u8]) -> bool {
 /// The process itself executes a program: `execute` does, and comes back only if it cannot.
 ///
 /// # Safety
-/// Valid strings.
+/// The caller's strings, as far as there is memory.
 unsafe fn instead(
     path: *const c_char,
     is_searched: bool,
     environment: Strings,
     execute: impl FnOnce() -> c_int,
 ) -> c_int {
-    // The kernel says what is wrong with it.
-    if path.is_null() {
-        return execute();
-    }
     // SAFETY: the caller's promise.
-    let (call, path) = unsafe { (Call::begin(environment), CStr::from_ptr(path).to_bytes()) };
+    let (call, path) = unsafe { (Call::begin(environment), readable::string(path)) };
+    // The kernel says what is wrong with it.
+    let Some(path) = path else { return execute() };
     let pid = sys::pids().0;
-    let is_told = call.is_some_and(|call| call.tell(pid, path, is_searched));
+    let is_told = call.is_some_and(|call| call.tell(pid, path.to_bytes(), is_searched));
     let left = super::ending::executes();
     let result = execute();
     super::ending::stays(left);
@@ -226,7 +231,7 @@ pub unsafe extern "C-unwind" fn execveat(
 ) -> c_int {
     let mut buffer = [0; 1024];
     // SAFETY: the caller's string.
-    let is_fd = !path.is_null() && unsafe { *path } == 0;
+    let is_fd = unsafe { readable::value(path) } == Some(0);
     let told = if is_fd { path_of(fd, &mut buffer) } else { path };
     // SAFETY: as in `execve`.
     unsafe {
@@ -257,7 +262,7 @@ fn path_of(fd: c_int, buffer: &mut [u8; 1024]) -> *const c_char {
 /// is given.
 ///
 /// # Safety
-/// Valid strings, and a place for the process id, or null.
+/// The caller's strings, as far as there is memory, and a place for the process id, or null.
 unsafe fn beside(
     child: *mut libc::pid_t,
     path: *const c_char,
@@ -271,9 +276,11 @@ unsafe fn beside(
     let call = unsafe { Call::begin(environment) };
     let result = spawn(child);
     if let (0, Some(call)) = (result, call) {
-        // SAFETY: as above; it was there to be executed.
-        let (pid, path) = unsafe { (*child as u32, CStr::from_ptr(path).to_bytes()) };
-        call.tell(pid, path, is_searched);
+        // SAFETY: as above; the process id was put there.
+        let (pid, path) = unsafe { (*child as u32, readable::string(path)) };
+        if let Some(path) = path {
+            call.tell(pid, path.to_bytes(), is_searched);
+        }
     }
     result
 }

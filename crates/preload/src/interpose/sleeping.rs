@@ -10,7 +10,7 @@ use lockwright_ledger::rows::meter::blocking_call;
 use crate::libc::real;
 use crate::lockdep::{atomic_sleep, left_held};
 use crate::lockmeter::{self, blocking};
-use crate::os::sys;
+use crate::os::{readable, sys};
 
 /// `name(arguments) -> result: whether that call may sleep;`, of calls of which matters whether the
 /// thread `holds` locks, with what is to be told then.
@@ -49,9 +49,9 @@ fn waits_with(file: c_int, flags: c_int) -> bool {
 
 /// A time to wait that `select` is given, null for as long as it takes.
 unsafe fn takes_time(timeout: *const c_void) -> bool {
-    // SAFETY: the caller's timeval, or null.
-    let timeout = unsafe { timeout.cast::<timeval>().as_ref() };
-    timeout.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
+    // SAFETY: the caller's timeval, as far as there is memory.
+    let time = || unsafe { readable::value(timeout.cast::<timeval>()) };
+    timeout.is_null() || time().is_some_and(|time| time.tv_sec != 0 || time.tv_usec != 0)
 }
 
 sleeping! {

@@ -9,20 +9,26 @@ use lockwright_ledger::rows::meter::blocking_call;
 use super::left_held;
 use super::signal::waits_with;
 use crate::libc::real;
+use crate::os::readable;
 
 /// The return address of a call whose arguments leave no register for it.
 const NO_SITE: u64 = 0;
 
 /// A time to wait, null for as long as it takes, is more than none.
 unsafe fn takes_time(timeout: *const timespec) -> bool {
-    // SAFETY: the caller's time, or null.
-    unsafe { timeout.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+    // SAFETY: the caller's time, as far as there is memory.
+    let time = || unsafe { readable::value(timeout) };
+    timeout.is_null() || time().is_some_and(|time| time.tv_sec != 0 || time.tv_nsec != 0)
 }
 
-/// As [`waits_with`], for a mask that is not given (null), or at least the kernel's 8 bytes long.
+/// As [`waits_with`], for a mask that is not given (null), or of which the kernel has 8 bytes.
 unsafe fn waits(mask: *const sigset_t) {
-    // SAFETY: the caller's promise.
-    if let Some(&mask) = unsafe { mask.cast::<u64>().as_ref() } {
+    if !left_held::holds_any() {
+        return;
+    }
+    // Where there is none the call fails.
+    // SAFETY: the caller's mask, as far as there is memory.
+    if let Some(mask) = unsafe { readable::value(mask.cast::<u64>()) } {
         waits_with(mask);
     }
 }
@@ -63,7 +69,7 @@ pub unsafe extern "C-unwind" fn pselect(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the caller's time.
-    if unsafe { takes_time(timeout) } {
+    if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("pselect") }, NO_SITE);
     }
     // SAFETY: the caller's mask; forwarded.
@@ -81,7 +87,7 @@ pub unsafe extern "C-unwind" fn ppoll(
     site: u64,
 ) -> c_int {
     // SAFETY: the caller's time.
-    if unsafe { takes_time(timeout) } {
+    if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("ppoll") }, site);
     }
     // SAFETY: the caller's mask; forwarded.
@@ -101,7 +107,7 @@ pub unsafe extern "C-unwind" fn ppoll_chk(
     site: u64,
 ) -> c_int {
     // SAFETY: the caller's time.
-    if unsafe { takes_time(timeout) } {
+    if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("ppoll") }, site);
     }
     // SAFETY: the caller's mask; forwarded.
@@ -138,7 +144,7 @@ pub unsafe extern "C-unwind" fn epoll_pwait2(
     site: u64,
 ) -> c_int {
     // SAFETY: the caller's time.
-    if unsafe { takes_time(timeout) } {
+    if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("epoll_pwait2") }, site);
     }
     // SAFETY: the caller's mask; forwarded.

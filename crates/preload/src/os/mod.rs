@@ -6,6 +6,7 @@ pub mod loader;
 pub mod mapping;
 #[cfg(not(test))]
 mod mem;
+pub mod readable;
 pub mod sys;
 pub mod time;
 pub mod timers;

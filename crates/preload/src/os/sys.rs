@@ -124,6 +124,15 @@ pub unsafe fn write_page(at: *mut u8) -> bool {
     done == 0
 }
 
+/// The 8 bytes at `at` can be read: where a load would be a signal, the kernel's is an error. True,
+/// too, of a thread that must not ask.
+pub fn can_read_word(at: usize) -> bool {
+    const NO_OPERATION: i32 = -1;
+    // SAFETY: the kernel copies its 8-byte sigset before it refuses the operation.
+    let done = unsafe { syscall!(libc::SYS_rt_sigprocmask, NO_OPERATION, at, 0usize, 8usize) };
+    done != -(libc::EFAULT as isize)
+}
+
 /// The word can be written to: where a store would be a signal, the kernel's is an error. It stays
 /// as it is.
 ///
