@@ -66,7 +66,7 @@ extern "C" fn constructor() {
         python::start();
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
-            allocate::start();
+            allocate::track();
         }
         c11::start();
         time::start();

@@ -1,11 +1,24 @@
-//! The allocating functions where allocations are tracked: [`super::guarded`]'s stubs go here, and
-//! what is here calls on. Where they are not, this is out of the way.
+//! The allocating functions where allocations are tracked, or where the program has another malloc
+//! than glibc's: [`super::guarded`]'s stubs go here, and what is here calls on. Elsewhere this is
+//! out of the way.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
-use super::{Guarded, guarded};
+use super::{Guarded, block_size, guarded};
 use crate::lock_id::allocations;
+
+/// Allocations are tracked.
+static ARE_TRACKED: AtomicBool = AtomicBool::new(false);
+
+/// The program was given a block. To be inlined, as [`allocations::record`].
+#[inline(always)]
+fn record(block: *mut c_void, size: usize) {
+    if ARE_TRACKED.load(Relaxed) {
+        allocations::record(block as u64, size);
+    }
+    block_size::record(block, size);
+}
 
 /// A function of the next library, and what has it.
 struct Next(AtomicUsize);
@@ -42,7 +55,7 @@ macro_rules! allocating {
                 type Function = unsafe extern "C" fn($($ty),*) -> *mut c_void;
                 // SAFETY: forwarded; the function of that name has this type.
                 let block = unsafe { next::$name.get::<Function>()($($arg),*) };
-                allocations::record(block as u64, $size);
+                record(block, $size);
                 block
             }
         )*
@@ -74,13 +87,13 @@ type Free = unsafe extern "C" fn(*mut c_void);
 
 unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // Before: another thread may be given the memory at once.
-    let before = allocations::forget(old as u64);
+    let before = ARE_TRACKED.load(Relaxed).then(|| allocations::forget(old as u64)).flatten();
     // SAFETY: forwarded; the function of that name has this type.
     let block = unsafe { NEXT_REALLOC.get::<Realloc>()(old, size) };
     match before {
         // It failed, and the old block stays. (With size 0 it was freed.)
         Some(before) if block.is_null() && size != 0 => allocations::restore(old as u64, before),
-        _ => allocations::record(block as u64, size),
+        _ => record(block, size),
     }
     block
 }
@@ -90,7 +103,7 @@ unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size
     let result = unsafe { NEXT_POSIX_MEMALIGN.get::<PosixMemalign>()(to, alignment, size) };
     if result == 0 {
         // SAFETY: the caller's memory, written just now.
-        allocations::record(unsafe { to.read() } as u64, size);
+        record(unsafe { to.read() }, size);
     }
     result
 }
@@ -102,12 +115,23 @@ unsafe extern "C" fn free(block: *mut c_void) {
 }
 
 /// Tracks allocations from now on. To be called before the program's main.
-pub fn start() {
+pub fn track() {
     // Where that fails, whatever is allocated is counted as lost.
     allocations::start();
+    ARE_TRACKED.store(true, Relaxed);
+    start();
+    guarded::divert_free(free as Free as usize, &NEXT_FREE.0);
+}
+
+/// Has the functions come here from now on, if they do not yet. To be called before the program's
+/// main.
+pub fn start() {
+    // Relaxed: nobody else is here.
+    if NEXT_REALLOC.0.load(Relaxed) != 0 {
+        return;
+    }
     divert_allocating();
     guarded::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC.0);
     let to = posix_memalign as PosixMemalign as usize;
     guarded::divert(Guarded::posix_memalign, to, &NEXT_POSIX_MEMALIGN.0);
-    guarded::divert_free(free as Free as usize, &NEXT_FREE.0);
 }

@@ -4,8 +4,8 @@
 //! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is
 //! noted by page, with a page before it, since the block may begin there: of blocks of up to a page
 //! the first page tells, and then the lines of 64 bytes that it lies in. Of larger ones, which are
-//! rare, all pages are looked at; how large a block is, the word before it says in glibc's malloc.
-//! Any other malloc is asked.
+//! rare, all pages are looked at. How large a block is, [`super::block_size`] knows; a block whose
+//! size is not known is not looked at.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::finding_kind;
 use lockwright_ledger::rows::object::object_end;
 
-use super::{Guarded, guarded};
+use super::{Guarded, allocate, block_size, guarded};
 use crate::debugobjects;
 use crate::libc::real;
 use crate::lock_id::pages::{LOCK_PAGES, PAGE, PAGES, STAMPED, TRACKED, UNSTAMPED, is_noted, seen};
@@ -99,7 +99,7 @@ const SMALL: usize = PAGE as usize;
 /// The caller's block.
 pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
     // SAFETY: the caller's block.
-    let len = unsafe { libc::malloc_usable_size(block) };
+    let len = unsafe { block_size::of(block) };
     if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
         // SAFETY: as above.
         unsafe { look_for_locks(thread, block, len) };
@@ -114,8 +114,15 @@ static NEXT_REALLOC: AtomicUsize = AtomicUsize::new(0);
 
 /// Looks at what is freed from now on. To be called before the program's main.
 pub fn start() {
-    let is_glibc = loader::next_is_c_librarys(c"free");
-    let free = if is_glibc { free_by_header as Free } else { free_by_size as Free };
+    let free = if loader::next_is_c_librarys(c"free") {
+        block_size::are_glibcs();
+        free_by_header as Free
+    } else if block_size::are_recorded() {
+        allocate::start();
+        free_by_size as Free
+    } else {
+        return;
+    };
     guarded::divert_free(free as usize, &NEXT_FREE);
     guarded::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
 }
@@ -141,10 +148,11 @@ unsafe extern "C" fn free_by_header(block: *mut c_void) {
 
 /// [`free`](guarded) of another malloc.
 unsafe extern "C" fn free_by_size(block: *mut c_void) {
-    // SAFETY: the caller's block; of none it is 0.
-    if unsafe { libc::malloc_usable_size(block) } > SMALL {
-        // SAFETY: forwarded.
-        return unsafe { free_large(block) };
+    // SAFETY: the caller's block.
+    let len = unsafe { block_size::take(block) };
+    if len > SMALL {
+        // SAFETY: the caller's block, of that size.
+        unsafe { large(block, len) };
     }
     // SAFETY: forwarded; the function of that name has this type.
     unsafe { core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block) };
@@ -152,13 +160,23 @@ unsafe extern "C" fn free_by_size(block: *mut c_void) {
 
 #[cold]
 unsafe extern "C" fn free_large(block: *mut c_void) {
-    // SAFETY: as `watch::thread`; the caller's block.
+    // SAFETY: the caller's block; forwarded, the function of that name has this type.
     unsafe {
-        if let Some(thread) = tls::get().as_mut() {
-            look_for_locks(thread, block, libc::malloc_usable_size(block));
-        }
-        // The function of that name has this type.
+        large(block, block_size::of(block));
         core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block);
+    }
+}
+
+/// A block of more than a page is about to be freed.
+///
+/// # Safety
+/// The caller's block of `len` bytes.
+#[cold]
+unsafe fn large(block: *mut c_void, len: usize) {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        // SAFETY: the caller's promise.
+        unsafe { look_for_locks(thread, block, len) };
     }
 }
 
@@ -167,16 +185,23 @@ unsafe extern "C" fn free_large(block: *mut c_void) {
 unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the next function of that name.
     let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };
-    // SAFETY: the caller's block; of none it is 0.
-    let len = unsafe { libc::malloc_usable_size(old) } as u64;
-    let (from, to) = (old as u64, old as u64 + len);
-    if len == 0 || !is_noted(from, to) {
-        // SAFETY: forwarded.
-        return unsafe { next(old, size) };
-    }
+    // Before the call: another thread may be given the block at once.
+    // SAFETY: the caller's block, or none.
+    let len = unsafe { block_size::take(old) };
+    let (from, to) = (old as u64, old as u64 + len as u64);
     let moves = |new: *mut c_void| !new.is_null() || size == 0;
     // SAFETY: forwarded.
-    may_move(from..to, object_end::MOVED, moves, || unsafe { next(old, size) })
+    let call = || unsafe { next(old, size) };
+    let new = if len == 0 || !is_noted(from, to) {
+        call()
+    } else {
+        may_move(from..to, object_end::MOVED, moves, call)
+    };
+    if !moves(new) {
+        // It keeps the old one.
+        block_size::record(old, len);
+    }
+    new
 }
 
 /// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it

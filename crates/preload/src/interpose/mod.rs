@@ -6,6 +6,7 @@ pub mod allocate;
 mod annotated_object;
 pub mod bare_fork;
 mod barrier;
+mod block_size;
 pub mod both;
 pub mod both_user_locks;
 pub mod bounces;

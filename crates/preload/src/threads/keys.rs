@@ -11,7 +11,8 @@ use crate::os::sys;
 /// What is called with the value that a thread has, if that is not null.
 pub type End = unsafe extern "C" fn(*mut c_void);
 
-/// Keys whose values glibc has room for in the thread itself; for others it allocates.
+/// Keys whose values glibc has room for in the thread itself. For others it allocates: a key of
+/// ours must be none of these, as a thread's first lock may be its allocator's.
 const EARLY: usize = 32;
 
 /// There is no key; above what a thread can have.
@@ -30,9 +31,12 @@ impl ExitKey {
         Self { key: AtomicU32::new(NONE), setting: AtomicU32::new(0) }
     }
 
-    /// Has `end` be called for threads that have a value. At start.
-    pub fn make(&self, end: End) {
-        self.key.store(make(end).unwrap_or(NONE), Relaxed);
+    /// Has `end` be called for threads that have a value. False: the program has all early keys. At
+    /// start.
+    pub fn make(&self, end: End) -> bool {
+        let made = make(end);
+        self.key.store(made.unwrap_or(NONE), Relaxed);
+        made.is_some()
     }
 
     /// Sets the calling thread's value.
@@ -85,7 +89,7 @@ fn make(end: End) -> Option<u32> {
         if unsafe { real::pthread_key_create(&raw mut key, Some(end)) } != 0 {
             break;
         }
-        let is_late = made.is_some() && key >= EARLY as u32;
+        let is_late = key >= EARLY as u32;
         if let Some(before) = if is_late { Some(key) } else { made.replace(key) } {
             lower[n] = before;
             n += 1;
