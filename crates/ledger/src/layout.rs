@@ -2,13 +2,13 @@
 //! offset.
 
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// The first eight bytes of a ledger, stored last of the header.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 12;
+pub const FORMAT_VERSION: u32 = 13;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -355,9 +355,43 @@ pub struct Header {
     pub exit_code: AtomicU32,
     /// 1 where lockmeter counts bounces, and the shortest holds.
     pub bounces: AtomicU32,
+    /// Bytes of `kept_records` that are taken.
+    pub kept_used: AtomicU32,
+    /// Records that found no room there.
+    pub kept_dropped: AtomicU32,
+    /// Records for the run's directory that a process could not reach: it was hidden there. Texts as
+    /// in the file `executed`, each with a NUL behind it. A forked child that has no ledger yet leaves
+    /// its own with its parent.
+    pub kept_records: [AtomicU64; KEPT_WORDS],
 }
 
+/// Words of [`Header::kept_records`].
+pub const KEPT_WORDS: usize = 29;
+
 impl Header {
+    /// Keeps a record, of which these are the parts. Anybody may, without a lock.
+    #[cold]
+    pub fn keep_record(&self, parts: &[&[u8]]) {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let room = self.kept_records.len() * size_of::<AtomicU64>();
+        // Relaxed: a count, by which each writer has bytes of its own. The reader comes when the
+        // process has ended.
+        let take = |used: u32| (used as usize + len <= room).then(|| used + len as u32);
+        let Ok(start) = self.kept_used.fetch_update(Relaxed, Relaxed, take) else {
+            self.kept_dropped.fetch_add(1, Relaxed);
+            return;
+        };
+        // SAFETY: the words are as many bytes, and shared by atomics alone; all of them from here on
+        // are written as bytes.
+        let bytes = unsafe {
+            core::slice::from_raw_parts(self.kept_records.as_ptr().cast::<AtomicU8>(), room)
+        };
+        let places = bytes[start as usize..].iter();
+        for (place, byte) in places.zip(parts.iter().copied().flatten()) {
+            place.store(*byte, Relaxed);
+        }
+    }
+
     /// Puts on record that recording stopped for `reason`, unless it had before. Anybody may,
     /// without a lock.
     #[cold]

@@ -13,7 +13,7 @@ use std::{fmt, ptr};
 
 use crate::file;
 use crate::layout::{
-    self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, MAX_FRAMES, MAX_TEXT,
+    self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, KEPT_WORDS, MAGIC, MAX_EXTENTS, MAX_FRAMES, MAX_TEXT,
     TableId, annex, extent_rows, locate,
 };
 use crate::rows::meter::{Meter, Metered};
@@ -106,6 +106,8 @@ pub struct HeaderValues {
     pub annex_room: u32,
     /// See [`crate::Header::stopped_by`].
     pub stopped_by: u32,
+    pub kept_used: u32,
+    pub kept_dropped: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -312,6 +314,8 @@ impl Ledger {
             bounces: u32_at(b, field!(bounces)),
             annexes: u32_at(b, field!(annexes)),
             stopped_by: u32_at(b, field!(stopped_by)),
+            kept_used: u32_at(b, field!(kept_used)),
+            kept_dropped: u32_at(b, field!(kept_dropped)),
             annex_room: u32_at(b, field!(annex_room)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
@@ -339,6 +343,14 @@ impl Ledger {
     /// Adds what is known of the code that the process made.
     pub fn set_generated_code(&mut self, code: Vec<GeneratedCode>) {
         self.generated = code;
+    }
+
+    /// Records that processes could leave nowhere else ([`crate::Header::kept_records`]).
+    pub fn kept_records(&self) -> impl Iterator<Item = &[u8]> {
+        let start = field!(kept_records);
+        let room = KEPT_WORDS * size_of::<u64>();
+        let bytes = &self.bytes[start..start + room.min(self.header.kept_used as usize)];
+        bytes.split(|&byte| byte == 0).filter(|record| !record.is_empty())
     }
 
     /// The header's values.

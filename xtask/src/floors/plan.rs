@@ -54,7 +54,7 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-preload",
         dir: "crates/preload",
         says: true,
-        uses: &["lockwright-engines", "lockwright-ledger"],
+        uses: &["lockwright-engines", "lockwright-exec", "lockwright-ledger"],
         floors: &[
             &["init"],
             &["interpose"],
@@ -76,6 +76,14 @@ pub const CRATES: &[Crate] = &[
             &["core_lock", "held", "index", "wakes"],
             &["near"],
         ],
+    },
+    // What both libraries must know before a process executes a program.
+    Crate {
+        name: "lockwright-exec",
+        dir: "crates/exec",
+        says: true,
+        uses: &[],
+        floors: &[&["actions", "environment", "image", "lookup"], &["sys"]],
     },
     // Runs in the program under test, in place of its locks.
     Crate {

@@ -40,6 +40,16 @@ pub enum Missing {
         /// For want of memory, else as a thread made no progress.
         out_of_memory: bool,
     },
+    /// A process could not reach the run's directory, and was started without the library.
+    Hidden {
+        /// The program.
+        exe: String,
+    },
+    /// The program that was to be watched was executed in an environment without the library.
+    Environment {
+        /// The program.
+        exe: String,
+    },
     /// A ledger could not be read, or is gone: the words are those of who tried to read it.
     Ledger {
         /// In one word.
@@ -59,6 +69,8 @@ impl Missing {
             Self::RecordsLost { .. } => "records-lost",
             Self::LedgerCut { .. } => "ledger-cut",
             Self::ObjectsStopped { .. } => "objects-stopped",
+            Self::Hidden { .. } => "hidden",
+            Self::Environment { .. } => "environment",
             Self::Ledger { reason, .. } => reason,
         }
     }

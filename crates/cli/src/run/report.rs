@@ -34,7 +34,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         return Err(error);
     }
     errors.iter().for_each(|error| output.warn(error));
-    let missing = load::missing(&errors);
+    let mut missing = load::missing(&errors);
     if let Some(listing) = args.listing.listing() {
         output.list(&listing::render(listing, &ledgers))?;
         return Ok(Ending::Code(0));
@@ -42,6 +42,8 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     let unwatched: Vec<Unwatched> =
         args.ledgers.iter().flat_map(|dir| unwatched::processes(dir, &ledgers)).collect();
     let ends = Ends::new(end_file::read(&args.ledgers), with_writers(&paths));
+    let first = ends.waited_for.first().map(|end| end.pid);
+    missing.extend(unwatched::gaps(&unwatched, first));
     let symbols = AllSymbols::new(&ledgers);
     let symbols = symbols.each();
     let measured = ledgers.iter().any(model::is_metered).then(|| {

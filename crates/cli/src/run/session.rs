@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
         drop(child);
 
         let paths = ledger_dir::ledgers_in(dir.path());
-        let (mut ledgers, missing) = match &paths {
+        let (mut ledgers, mut missing) = match &paths {
             Ok(paths) if !paths.is_empty() || !deadlocks.saw_ledgers() => {
                 open_ledgers(plan.program, status, paths, output)?
             }
@@ -159,6 +159,7 @@ impl<'a> Session<'a> {
         }
         let paths = paths.unwrap_or_default();
         let unwatched = unwatched::processes(dir.path(), &ledgers);
+        missing.extend(unwatched::gaps(&unwatched, Some(ended.pid)));
         let ends = Ends::new(vec![ended], ledger_dir::with_writers(&paths));
         Ok(Self {
             plan,

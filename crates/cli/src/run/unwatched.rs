@@ -12,6 +12,7 @@ use super::path_search;
 use super::target::{self, Obstacle};
 use crate::ledger_dir::{self, RunDir};
 use lockwright_analysis::finding::Unwatched;
+use lockwright_analysis::finding::coverage::{Gap, Missing};
 use lockwright_report::error::{Error, Result};
 
 /// Those that `--follow` leaves out: `<pid> <executable>`, NUL terminated, for each process.
@@ -19,8 +20,21 @@ const LEFT_OUT: &str = "unwatched";
 
 /// What is executed: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`, NUL terminated. The sort is `x`,
 /// `c` where the environment was such that the library is not loaded, and `f` where the process
-/// could not execute what it said last.
+/// could not execute what it said last. Programs that were started without the library are `u` if
+/// it does not work in them, `h` if it could not be reached there, and `n` if `--follow` is `none`.
+/// Records of processes that could not reach this file are in their ledgers.
 const EXECUTED: &str = "executed";
+
+/// The reason of those that could not reach the run's directory.
+pub const HIDDEN: &str = "hidden";
+
+const HIDDEN_WHY: &str = "lockwright's directory cannot be seen from there";
+
+/// The reason of those whose environment lacks the variables.
+pub const ENVIRONMENT: &str = "environment";
+
+/// A ledger's number of records that it had no room for is not to be trusted further.
+const MOST_DROPPED: u32 = 1 << 16;
 
 /// Makes the records in a run's directory, for processes of the run to write to.
 ///
@@ -38,16 +52,26 @@ pub fn make_records(dir: &RunDir) -> Result<()> {
 pub fn processes(dir: &Path, ledgers: &[Ledger]) -> Vec<Unwatched> {
     let starts: Vec<Start> = ledgers.iter().map(Start::of).collect();
     let left_out = entries(dir, LEFT_OUT).filter_map(|entry| left_out(&entry)).collect();
-    let executed = entries(dir, EXECUTED).filter_map(|entry| Event::parse(&entry)).collect();
+    let kept = ledgers.iter().flat_map(Ledger::kept_records);
+    let kept = kept.map(|record| String::from_utf8_lossy(record).into_owned());
+    let executed = entries(dir, EXECUTED).chain(kept);
+    let executed = executed.filter_map(|entry| Event::parse(&entry)).collect();
     // One look at a file, however often it was executed.
     let mut known = HashMap::new();
     let silent = silent(executed, &starts).into_iter().map(|silent| {
-        let Silent { pid, path, is_passed } = silent;
+        let Silent { pid, path, how } = silent;
         let file = known.entry(path).or_insert_with_key(|path| File::found(path));
-        file.explain(pid, is_passed)
+        file.explain(pid, how)
     });
     let mut processes: Vec<Unwatched> = left_out;
     processes.extend(silent);
+    let dropped: u32 = ledgers.iter().map(|ledger| ledger.header().kept_dropped).sum();
+    processes.extend((0..dropped.min(MOST_DROPPED)).map(|_| Unwatched {
+        pid: 0,
+        exe: "?".to_owned(),
+        reason: HIDDEN,
+        why: HIDDEN_WHY.to_owned(),
+    }));
     // A process may have executed one program after another, each of which left a record.
     processes
         .sort_by(|a, b| (a.reason, &a.exe, &a.why, a.pid).cmp(&(b.reason, &b.exe, &b.why, b.pid)));
@@ -65,9 +89,13 @@ fn entries(dir: &Path, name: &str) -> impl Iterator<Item = String> {
 
 fn left_out(entry: &str) -> Option<Unwatched> {
     let (pid, exe) = entry.split_once(' ')?;
-    let why = "by --follow".to_owned();
-    Some(Unwatched { pid: pid.parse().ok()?, exe: exe.to_owned(), reason: "follow", why })
+    let why = FOLLOW_WHY.to_owned();
+    Some(Unwatched { pid: pid.parse().ok()?, exe: exe.to_owned(), reason: FOLLOW, why })
 }
+
+/// The reason of those that `--follow` leaves out.
+const FOLLOW: &str = "follow";
+const FOLLOW_WHY: &str = "by --follow";
 
 /// When a ledger was begun, by whom.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +120,23 @@ struct Event {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
-    Executes { path: String, is_passed: bool },
+    Executes { path: String, how: How },
     Failed,
+}
+
+/// How a program was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// With the library.
+    Passed,
+    /// In an environment without it.
+    Cleared,
+    /// Without, as it does not work there.
+    Unable,
+    /// Without, as it cannot be reached there.
+    Hidden,
+    /// Without, as nobody but the first process is watched.
+    LeftOut,
 }
 
 impl Event {
@@ -103,11 +146,15 @@ impl Event {
         let (pid, at_ns) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         let path = words.next()?.to_owned();
         let what = match sort {
-            "x" => What::Executes { path, is_passed: true },
-            "c" => What::Executes { path, is_passed: false },
-            "f" => What::Failed,
+            "f" => return Some(Self { pid, at_ns, what: What::Failed }),
+            "x" => How::Passed,
+            "c" => How::Cleared,
+            "u" => How::Unable,
+            "h" => How::Hidden,
+            "n" => How::LeftOut,
             _ => return None,
         };
+        let what = What::Executes { path, how: what };
         Some(Self { pid, at_ns, what })
     }
 }
@@ -117,7 +164,7 @@ impl Event {
 struct Silent {
     pid: u32,
     path: String,
-    is_passed: bool,
+    how: How,
 }
 
 /// What no ledger tells of: none was begun by the process after it had executed that, and before it
@@ -133,7 +180,7 @@ fn silent(mut events: Vec<Event>, starts: &[Start]) -> Vec<Silent> {
     let mut silent = Vec::new();
     for event in events.iter().rev() {
         let next = if event.pid == 0 { None } else { nexts.insert(event.pid, event) };
-        let What::Executes { path, is_passed } = &event.what else { continue };
+        let What::Executes { path, how } = &event.what else { continue };
         if next.is_some_and(|next| next.what == What::Failed) {
             continue;
         }
@@ -141,7 +188,7 @@ fn silent(mut events: Vec<Event>, starts: &[Start]) -> Vec<Silent> {
         let first = starts.partition_point(|&start| start < (event.pid, event.at_ns));
         let is_begun = |&(pid, at_ns): &(u32, u64)| pid == event.pid && at_ns < until;
         if !starts.get(first).is_some_and(is_begun) {
-            silent.push(Silent { pid: event.pid, path: path.clone(), is_passed: *is_passed });
+            silent.push(Silent { pid: event.pid, path: path.clone(), how: *how });
         }
     }
     silent.reverse();
@@ -174,20 +221,46 @@ impl File {
     }
 
     /// What is known of the reason.
-    fn explain(&self, pid: u32, is_passed: bool) -> Unwatched {
-        let (reason, why) = match &self.obstacle {
-            Some((obstacle, by)) => {
+    fn explain(&self, pid: u32, how: How) -> Unwatched {
+        let (reason, why) = match (how, &self.obstacle) {
+            (How::LeftOut, _) => (FOLLOW, FOLLOW_WHY.to_owned()),
+            (_, Some((obstacle, by))) => {
                 let by = by.as_ref().map(|by| format!("of {by}, which runs it: "));
                 (obstacle.id(), format!("{}{}", by.unwrap_or_default(), obstacle.what()))
             }
-            None if !is_passed => (
-                "environment",
+            (How::Hidden, None) => (HIDDEN, HIDDEN_WHY.to_owned()),
+            (How::Unable, None) => {
+                ("unloadable", "lockwright's library cannot be loaded into it".to_owned())
+            }
+            (How::Cleared, None) => (
+                ENVIRONMENT,
                 "its environment was made without LD_PRELOAD and LOCKWRIGHT_DIR".to_owned(),
             ),
-            None => ("no-ledger", "it left no ledger".to_owned()),
+            (How::Passed, None) => ("no-ledger", "it left no ledger".to_owned()),
         };
         Unwatched { pid, exe: self.exe.clone(), reason, why }
     }
+}
+
+/// What of that makes a run one that was not watched whole: what could have been watched, and that
+/// is all that there was (`first` is the process that lockwright started), or somebody hid the
+/// directory. Children that cannot be watched are no gap: no option would change that.
+pub fn gaps(unwatched: &[Unwatched], first: Option<u32>) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = Vec::new();
+    for process in unwatched {
+        let missing = match process.reason {
+            HIDDEN => Missing::Hidden { exe: process.exe.clone() },
+            ENVIRONMENT if Some(process.pid) == first => {
+                Missing::Environment { exe: process.exe.clone() }
+            }
+            _ => continue,
+        };
+        if gaps.iter().all(|gap| gap.missing != missing) {
+            // It has no ledger whose notes could have it.
+            gaps.push(Gap { pid: 0, missing });
+        }
+    }
+    gaps
 }
 
 #[cfg(test)]

@@ -2,16 +2,22 @@
 //! watched shows later, by its ledger, and why not, by its file: that is the command's to find out
 //! (`cli/run/unwatched.rs`). Only what environment it was given is known nowhere but here.
 //!
-//! Arguments and environment are handed on as they are, and read with care: what is wrong with them
-//! the kernel says. A vforked child calls this: it changes nothing but its stack.
+//! Arguments and environment are handed on as they are, unless the program could not start with the
+//! library, or is not to have it: then it starts without (`process/successor.rs`). They are read with
+//! care: what is wrong with them the kernel says. A vforked child calls this: it changes nothing but
+//! its stack.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_exec::actions::Directory;
+use lockwright_exec::{Name, environment as variables};
 
 use crate::libc::real::{self, Strings};
 use crate::os::digits::Digits;
 use crate::os::readable::{self, Look};
 use crate::os::{loader, sys, time};
+use crate::process::successor::Start;
 use crate::process::{follow, records, run};
 
 /// The file that has the records: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`.
@@ -25,6 +31,12 @@ mod sort {
     pub const CLEARED: &[u8] = b"c ";
     /// What the process said last that it would execute, it could not.
     pub const FAILED: &[u8] = b"f ";
+    /// The library does not work in what is executed, which was started without it.
+    pub const UNABLE: &[u8] = b"u ";
+    /// The library cannot be reached there.
+    pub const HIDDEN: &[u8] = b"h ";
+    /// Nobody but the first process is watched.
+    pub const LEFT_OUT: &[u8] = b"n ";
 }
 
 unsafe extern "C" {
@@ -44,26 +56,42 @@ const HERE: &CStr = c"/proc/self/cwd";
 struct Call {
     since: u64,
     sort: &'static [u8],
+    start: Start,
+    /// The run's directory cannot be reached.
+    is_hidden: bool,
 }
 
 impl Call {
-    /// `None`: nobody wants to know, or there is no such environment.
+    /// What is executed has that name, and is executed by the process itself if it is `instead`.
+    /// `None`: there is no such environment.
     ///
     /// # Safety
     /// The program's environment, as far as there is memory.
-    unsafe fn begin(environment: Strings) -> Option<Self> {
-        if run::directory().is_empty() {
-            return None;
-        }
+    unsafe fn begin(name: Option<Name<'_>>, environment: Strings, instead: bool) -> Option<Self> {
         // SAFETY: the caller's promise.
-        let is_passed = unsafe { passes_on(environment) }?;
-        let sort = if is_passed { sort::PASSED } else { sort::CLEARED };
-        Some(Self { since: time::now_ns(), sort })
+        let passes = unsafe { passes_on(environment) }?;
+        let is_first = instead && follow::is_first();
+        let start = name.map_or(Start::AsGiven, |name| {
+            // SAFETY: all of it was read just now.
+            unsafe { Start::of(name, environment, is_first, passes) }
+        });
+        let sort = match start {
+            Start::Hidden => sort::HIDDEN,
+            Start::LeftOut => sort::LEFT_OUT,
+            Start::Unable => sort::UNABLE,
+            Start::AsGiven if passes => sort::PASSED,
+            Start::AsGiven => sort::CLEARED,
+        };
+        let is_hidden = matches!(start, Start::Hidden | Start::Unable) && run::is_hidden();
+        Some(Self { since: time::now_ns(), sort, start, is_hidden })
     }
 
     /// The process `pid` executes `path`, which is looked for in PATH if it `is_searched`. False:
     /// that is nothing to put on record.
     fn tell(&self, pid: u32, path: &[u8], is_searched: bool) -> bool {
+        if run::directory().is_empty() {
+            return false;
+        }
         let is_whole = path.first() == Some(&b'/') || is_searched && !path.contains(&b'/');
         let mut buffer = [0; 1024];
         let (mut here, mut slash) = (&b""[..], &b""[..]);
@@ -72,13 +100,23 @@ impl Call {
             let len = unsafe { sys::readlink(HERE.as_ptr().cast(), &mut buffer) };
             (here, slash) = (&buffer[..len.max(0) as usize], b"/");
         }
-        if !follow::is_wanted_at(path) {
+        if self.start != Start::LeftOut && !follow::is_wanted_at(path) {
             return false;
         }
         let (pid, since) = (Digits::of(pid.into()), Digits::of(self.since));
         let (pid, since) = (pid.as_bytes(), since.as_bytes());
-        records::append(RECORD, [self.sort, pid, b" ", since, b" ", here, slash, path, b"\0"]);
+        let parts = [self.sort, pid, b" ", since, b" ", here, slash, path, b"\0"];
+        records::append_or_keep(RECORD, parts, self.is_hidden);
         true
+    }
+
+    /// What was told the process `pid` could not execute.
+    #[cold]
+    fn failed(&self, pid: u32) {
+        let pid = Digits::of(pid.into());
+        let now = Digits::of(time::now_ns());
+        let parts = [sort::FAILED, pid.as_bytes(), b" ", now.as_bytes(), b" \0"];
+        records::append_or_keep(RECORD, parts, self.is_hidden);
     }
 }
 
@@ -100,7 +138,7 @@ unsafe fn passes_on(mut environment: Strings) -> Option<bool> {
         // SAFETY: the caller's promise.
         let variable = unsafe { strings.string(variable) }?.to_bytes();
         if let Some(list) = variable.strip_prefix(b"LD_PRELOAD=") {
-            library |= list.split(|b| b" :".contains(b)).any(is_the_library);
+            library |= variables::entries(list).any(variables::is_watching);
         }
         directory |= variable.strip_prefix(b"LOCKWRIGHT_DIR=") == Some(run::wanted());
         environment = environment.wrapping_add(1);
@@ -108,43 +146,66 @@ unsafe fn passes_on(mut environment: Strings) -> Option<bool> {
     Some(library && directory)
 }
 
-/// Whether an entry of LD_PRELOAD is the library: a file of its name, or a descriptor where no file
-/// system would hold it.
-fn is_the_library(entry: &[u8]) -> bool {
-    entry.ends_with(b"/liblockwright.so")
-        || entry.starts_with(b"/proc/") && entry.windows(4).any(|part| part == b"/fd/")
+/// How a call names a program.
+#[derive(Clone, Copy)]
+enum Called {
+    Path(*const c_char),
+    /// In PATH.
+    Searched(*const c_char),
+    /// From an open directory on.
+    At(c_int, *const c_char),
+    Open(c_int),
 }
 
-/// The process itself executes a program: `execute` does, and comes back only if it cannot.
+impl Called {
+    /// As it is looked up from the directory `from` on; `None`: the kernel says what is wrong.
+    ///
+    /// # Safety
+    /// A terminated text, or null.
+    unsafe fn name<'n>(self, from: c_int) -> Option<Name<'n>> {
+        // SAFETY: the caller's promise.
+        let text = |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
+        Some(match self {
+            Self::Path(path) => Name::At(from, text(path)?),
+            Self::At(at, path) => Name::At(at, text(path)?),
+            Self::Open(fd) => Name::Open(fd),
+            Self::Searched(name) => {
+                // SAFETY: the program's environment.
+                let path = unsafe { variables::value(environment(), b"PATH=") };
+                Name::Searched(from, text(name)?, path)
+            }
+        })
+    }
+}
+
+/// The process itself executes a program, which is told by `path`: `execute` does, and comes back
+/// only if it cannot.
 ///
 /// # Safety
 /// The caller's strings, as far as there is memory.
 unsafe fn instead(
     path: *const c_char,
-    is_searched: bool,
+    called: Called,
     environment: Strings,
-    execute: impl FnOnce() -> c_int,
+    execute: &mut dyn FnMut(Strings) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let (call, path) = unsafe { (Call::begin(environment), readable::string(path)) };
+    let path = unsafe { readable::string(path) };
     // The kernel says what is wrong with it.
-    let Some(path) = path else { return execute() };
+    let Some(path) = path else { return execute(environment) };
+    // SAFETY: as above; the path was read just now.
+    let call = unsafe { Call::begin(called.name(libc::AT_FDCWD), environment, true) };
+    let Some(call) = call else { return execute(environment) };
     let pid = sys::pids().0;
-    let is_told = call.is_some_and(|call| call.tell(pid, path.to_bytes(), is_searched));
+    let is_told = call.tell(pid, path.to_bytes(), matches!(called, Called::Searched(_)));
     let left = super::ending::executes();
-    let result = execute();
+    // SAFETY: all of the environment was read just now.
+    let result = unsafe { call.start.go(environment, execute) };
     super::ending::stays(left);
     if is_told {
-        failed(pid);
+        call.failed(pid);
     }
     result
-}
-
-#[cold]
-fn failed(pid: u32) {
-    let pid = Digits::of(pid.into());
-    let now = Digits::of(time::now_ns());
-    records::append(RECORD, [sort::FAILED, pid.as_bytes(), b" ", now.as_bytes(), b" \0"]);
 }
 
 pub unsafe extern "C-unwind" fn execve(
@@ -154,7 +215,11 @@ pub unsafe extern "C-unwind" fn execve(
     _site: u64,
 ) -> c_int {
     // SAFETY: the caller's strings; forwarded.
-    unsafe { instead(path, false, environment, || real::execve(path, arguments, environment)) }
+    unsafe {
+        instead(path, Called::Path(path), environment, &mut |environment| {
+            real::execve(path, arguments, environment)
+        })
+    }
 }
 
 pub unsafe extern "C-unwind" fn execv(
@@ -163,7 +228,7 @@ pub unsafe extern "C-unwind" fn execv(
     _site: u64,
 ) -> c_int {
     // SAFETY: as in `execve`.
-    unsafe { instead(path, false, environment(), || real::execv(path, arguments)) }
+    unsafe { execve(path, arguments, environment(), 0) }
 }
 
 pub unsafe extern "C-unwind" fn execvp(
@@ -172,7 +237,7 @@ pub unsafe extern "C-unwind" fn execvp(
     _site: u64,
 ) -> c_int {
     // SAFETY: as in `execve`.
-    unsafe { instead(file, true, environment(), || real::execvp(file, arguments)) }
+    unsafe { execvpe(file, arguments, environment(), 0) }
 }
 
 pub unsafe extern "C-unwind" fn execvpe(
@@ -182,7 +247,11 @@ pub unsafe extern "C-unwind" fn execvpe(
     _site: u64,
 ) -> c_int {
     // SAFETY: as in `execve`.
-    unsafe { instead(file, true, environment, || real::execvpe(file, arguments, environment)) }
+    unsafe {
+        instead(file, Called::Searched(file), environment, &mut |environment| {
+            real::execvpe(file, arguments, environment)
+        })
+    }
 }
 
 /// `execl`: its arguments are in a row.
@@ -218,7 +287,11 @@ pub unsafe extern "C-unwind" fn fexecve(
     let mut path = [0; 1024];
     let path = path_of(fd, &mut path);
     // SAFETY: as in `execve`.
-    unsafe { instead(path, false, environment, || real::fexecve(fd, arguments, environment)) }
+    unsafe {
+        instead(path, Called::Open(fd), environment, &mut |environment| {
+            real::fexecve(fd, arguments, environment)
+        })
+    }
 }
 
 pub unsafe extern "C-unwind" fn execveat(
@@ -232,10 +305,13 @@ pub unsafe extern "C-unwind" fn execveat(
     let mut buffer = [0; 1024];
     // SAFETY: the caller's string.
     let is_fd = unsafe { readable::value(path) } == Some(0);
-    let told = if is_fd { path_of(fd, &mut buffer) } else { path };
+    let (told, called) = match is_fd {
+        true => (path_of(fd, &mut buffer), Called::Open(fd)),
+        false => (path, Called::At(fd, path)),
+    };
     // SAFETY: as in `execve`.
     unsafe {
-        instead(told, false, environment, || {
+        instead(told, called, environment, &mut |environment| {
             real::execveat(fd, path, arguments, environment, flags)
         })
     }
@@ -262,25 +338,35 @@ fn path_of(fd: c_int, buffer: &mut [u8; 1024]) -> *const c_char {
 /// is given.
 ///
 /// # Safety
-/// The caller's strings, as far as there is memory, and a place for the process id, or null.
+/// The caller's strings, as far as there is memory, file actions or null, and a place for the process
+/// id, or null.
 unsafe fn beside(
     child: *mut libc::pid_t,
     path: *const c_char,
-    is_searched: bool,
+    called: Called,
+    actions: *const c_void,
     environment: Strings,
-    spawn: impl FnOnce(*mut libc::pid_t) -> c_int,
+    spawn: &dyn Fn(*mut libc::pid_t, Strings) -> c_int,
 ) -> c_int {
     let mut own = 0;
     let child = if child.is_null() { &raw mut own } else { child };
     // SAFETY: the caller's promise.
-    let call = unsafe { Call::begin(environment) };
-    let result = spawn(child);
-    if let (0, Some(call)) = (result, call) {
-        // SAFETY: as above; the process id was put there.
-        let (pid, path) = unsafe { (*child as u32, readable::string(path)) };
-        if let Some(path) = path {
-            call.tell(pid, path.to_bytes(), is_searched);
-        }
+    let path = unsafe { readable::string(path) };
+    let Some(path) = path else { return spawn(child, environment) };
+    // SAFETY: as above; the path was read just now.
+    let call = unsafe {
+        let directory = Directory::after(actions);
+        let name = directory.fd().and_then(|from| called.name(from));
+        Call::begin(name, environment, false)
+    };
+    let Some(call) = call else { return spawn(child, environment) };
+    // SAFETY: all of the environment was read just now.
+    let result =
+        unsafe { call.start.go(environment, &mut |environment| spawn(child, environment)) };
+    if result == 0 {
+        // SAFETY: the process id was put there.
+        let pid = unsafe { *child as u32 };
+        call.tell(pid, path.to_bytes(), matches!(called, Called::Searched(_)));
     }
     result
 }
@@ -309,7 +395,7 @@ pub unsafe extern "C-unwind" fn posix_spawn(
 ) -> c_int {
     // SAFETY: the caller's arguments; forwarded.
     unsafe {
-        beside(child, path, false, environment, |child| {
+        beside(child, path, Called::Path(path), actions, environment, &|child, environment| {
             real::posix_spawn(child, path, actions, attributes, arguments, environment)
         })
     }
@@ -325,7 +411,7 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        beside(child, file, true, environment, |child| {
+        beside(child, file, Called::Searched(file), actions, environment, &|child, environment| {
             real::posix_spawnp(child, file, actions, attributes, arguments, environment)
         })
     }
@@ -334,11 +420,17 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
 /// The shell is about to be executed, with the program's environment, in a child whose process id
 /// nobody learns.
 fn shell() {
+    const SHELL: &CStr = c"/bin/sh";
     // SAFETY: the program's environment.
-    let call = unsafe { Call::begin(environment()) };
-    // What passes the library on is watched.
-    if let Some(call) = call.filter(|call| call.sort == sort::CLEARED) {
-        call.tell(0, b"/bin/sh", false);
+    let call =
+        unsafe { Call::begin(Some(Name::At(libc::AT_FDCWD, SHELL)), environment(), false) };
+    // What passes the library on is watched, or tells itself that it is not: this environment is
+    // nobody's to change.
+    let is_silent = |call: &Call| {
+        [sort::CLEARED, sort::HIDDEN, sort::UNABLE].contains(&call.sort)
+    };
+    if let Some(call) = call.filter(is_silent) {
+        call.tell(0, SHELL.to_bytes(), false);
     }
 }
 
@@ -361,18 +453,4 @@ pub unsafe extern "C-unwind" fn popen(
         shell();
     }
     stream
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_library_by_its_name_or_in_memory() {
-        assert!(is_the_library(b"/dev/shm/lockwright-0/1-2/liblockwright.so"));
-        assert!(is_the_library(b"/proc/42/fd/5"));
-        for other in [b"".as_slice(), b"liblockwright.so.1", b"/opt/libjemalloc.so", b"/proc/x"] {
-            assert!(!is_the_library(other));
-        }
-    }
 }

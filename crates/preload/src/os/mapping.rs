@@ -58,6 +58,14 @@ pub struct Mapping {
     pub limited_by: u32,
 }
 
+/// The header of the process's file, or of its parent's as long as it has none. Anybody may ask: a
+/// vforked child, too.
+pub fn file_header() -> Option<&'static Header> {
+    // SAFETY: changed only by who is alone in its process; a header is all atomics, and the
+    // beginning of the file stays mapped.
+    unsafe { FILE.0.cast::<Header>().as_ref() }
+}
+
 /// Creates the file and maps its beginning. The descriptor is closed again.
 ///
 /// # Safety

@@ -6,7 +6,7 @@
 //! Who is not watched passes the environment on: what it starts decides for itself.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use super::records;
 use crate::os::digits::Digits;
@@ -20,6 +20,9 @@ static mut WANTED: [u8; MOST_WANTED] = [0; MOST_WANTED];
 
 /// Its length, or [`EVERYBODY`].
 static WANTED_LEN: AtomicUsize = AtomicUsize::new(EVERYBODY);
+
+/// The process that has started the first one; 0 if that does not matter.
+static STARTER: AtomicU32 = AtomicU32::new(0);
 
 /// There was none.
 const EVERYBODY: usize = usize::MAX;
@@ -45,7 +48,19 @@ pub fn is_wanted() -> bool {
     }
     FORKS.store(is_named, Relaxed);
     let starter = environment(c"LOCKWRIGHT_STARTER").map_or(0, number);
-    is_named || starter == sys::pids().1
+    STARTER.store(starter, Relaxed);
+    is_named || is_first()
+}
+
+/// Whether this process is the one that lockwright has started. A child of its may ask, too.
+pub fn is_first() -> bool {
+    STARTER.load(Relaxed) == sys::pids().1
+}
+
+/// Whether nobody is watched but the process that lockwright has started.
+pub fn is_nobody() -> bool {
+    let len = WANTED_LEN.load(Relaxed);
+    len != EVERYBODY && wanted(len) == b"none"
 }
 
 /// Whether to watch children that this process forks.
@@ -59,10 +74,15 @@ pub fn is_wanted_at(path: &[u8]) -> bool {
     if len == EVERYBODY {
         return true;
     }
+    let wanted = wanted(len);
+    wanted != b"none" && names(wanted, path)
+}
+
+/// The first `len` bytes of what the variable was.
+fn wanted(len: usize) -> &'static [u8] {
     let wanted = &raw const WANTED;
     // SAFETY: written once, at start.
-    let wanted = unsafe { &(&*wanted)[..len] };
-    wanted != b"none" && names(wanted, path)
+    unsafe { &(&*wanted)[..len] }
 }
 
 /// Leaves a record of this process, which is not watched: `<pid> <executable>`.

@@ -4,3 +4,4 @@ pub mod follow;
 pub mod fork;
 pub mod records;
 pub mod run;
+pub mod successor;

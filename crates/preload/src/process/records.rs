@@ -4,12 +4,15 @@
 //! append to one of their own beside it, in a directory in which they can make some: so nobody
 //! writes into another user's. Each record begins with what the command has given to the processes
 //! of its run, and a blank.
+//!
+//! Where the directory is hidden, records are kept in the ledger that the process has mapped: its
+//! own, or that of its parent.
 
 use core::ffi::CStr;
 
 use super::run;
 use crate::os::digits::Digits;
-use crate::os::sys;
+use crate::os::{mapping, sys};
 
 /// What the limit of file sizes must leave for a record: its own length many times over.
 const ROOM: u64 = 1 << 20;
@@ -17,8 +20,18 @@ const ROOM: u64 = 1 << 20;
 /// Room for the name of a record's file, with the user's id.
 const MOST_NAME: usize = 32;
 
-/// Appends the `parts` of one record to the file `name`, if that is there. Uses nothing but the
-/// calling thread's stack: a vforked child may call it.
+/// Appends the `parts` of one record to the file `name`, if that is there, or keeps them in the
+/// ledger if it `is_hidden`. Uses nothing but the calling thread's stack: a vforked child may call
+/// it.
+pub fn append_or_keep<const N: usize>(name: &CStr, parts: [&[u8]; N], is_hidden: bool) {
+    if !is_hidden {
+        append(name, parts);
+    } else if let Some(header) = mapping::file_header() {
+        header.keep_record(&parts);
+    }
+}
+
+/// Appends the `parts` of one record to the file `name`, if that is there.
 pub fn append<const N: usize>(name: &CStr, parts: [&[u8]; N]) {
     let Some(fd) = open(name) else { return };
     // A write beyond the limit would be a signal for the program. Others may add theirs meanwhile.

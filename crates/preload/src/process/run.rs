@@ -53,6 +53,13 @@ pub fn directory() -> &'static [u8] {
     split().0
 }
 
+/// Whether that directory cannot be reached any more: something is mounted over it, or the root
+/// directory is another one.
+pub fn is_hidden() -> bool {
+    let directory = directory();
+    !directory.is_empty() && lockwright_exec::is_hidden_directory(directory)
+}
+
 /// What shows the command that a record is of its run; empty where it did not ask for that.
 pub fn id() -> &'static [u8] {
     split().1

@@ -13,7 +13,7 @@ use lockwright_engines::lockdep::Core;
 use lockwright_ledger::rows;
 
 use super::scratch;
-use crate::os::sys;
+use crate::os::{loader, sys};
 use crate::os::upcall::Upcall;
 
 /// Is told what addresses are no module any more.
@@ -349,6 +349,11 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
             return;
         }
         let start = if candidate.begins(&line) { candidate.start } else { line.start };
+        // What the loader did not load is somebody else's: Valgrind's own program, for example, which
+        // the one that it runs may not read.
+        if !line.path.is_empty() && loader::is_loaded_at(start) == Some(false) {
+            return;
+        }
         let image = match line.path.is_empty() || !line.readable {
             // SAFETY: mapped readable, as the lines said a moment ago, and executable: code that
             // somebody is running is not a file that somebody truncates.

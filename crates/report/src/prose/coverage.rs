@@ -48,6 +48,18 @@ pub fn gap(missing: &Missing) -> Gap {
             );
             (why, help)
         }
+        Missing::Hidden { exe } => (
+            format!(
+                "{exe} was not watched: lockwright's directory is hidden there, by another root directory or what is mounted over it"
+            ),
+            "name a directory that has the same path in there: --ledger-dir DIR; or run lockwright in there",
+        ),
+        Missing::Environment { exe } => (
+            format!(
+                "{exe} was not watched: its environment was made without LD_PRELOAD and LOCKWRIGHT_DIR"
+            ),
+            "pass both on, as `env -i LD_PRELOAD=\"$LD_PRELOAD\" LOCKWRIGHT_DIR=\"$LOCKWRIGHT_DIR\"` does; or run lockwright inside: `env -i lockwright check -- PROGRAM`",
+        ),
         Missing::Ledger { why, help, .. } => (why.clone(), help.as_str()),
     };
     Gap { why, help: help.to_owned() }

@@ -25,8 +25,13 @@ pub use self::object::{Dynamic, Function, Object, Version};
 /// `struct r_debug`, as far as it is public.
 #[repr(C)]
 struct Debug {
-    _version: c_int,
+    version: c_int,
     map: *const LinkMap,
+    _breakpoint: usize,
+    _state: c_int,
+    _loader: usize,
+    /// The next namespace's, from version 2 on.
+    next: *const Debug,
 }
 
 unsafe extern "C" {
@@ -94,6 +99,36 @@ fn all() -> impl Iterator<Item = &'static LinkMap> {
         core::iter::successors(first.as_ref(), |map| map.next.as_ref())
     }
 }
+
+/// The loader has loaded an object whose image begins at `start`. `None`: its list does not say, as
+/// before glibc 2.35 objects that `dlmopen` loads are in lists that nobody knows.
+pub fn is_loaded_at(start: u64) -> Option<bool> {
+    // It came with the links from namespace to namespace.
+    anywhere(c"_dl_find_object")?;
+    let begins = |map: &LinkMap| {
+        // A program that is linked to one place has its addresses from 0 on.
+        let (start, dynamic) = (start as usize, map.dynamic as usize);
+        map.addr == start || map.addr == 0 && dynamic.wrapping_sub(start) < MOST_IMAGE
+    };
+    if all().any(begins) {
+        return Some(true);
+    }
+    // SAFETY: the loader's, which only ever adds one.
+    let first = unsafe { &*(&raw const _r_debug) };
+    // SAFETY: as above; the field is there from that version on.
+    let next = |debug: &&'static Debug| {
+        (debug.version >= 2).then(|| unsafe { debug.next.as_ref() }).flatten()
+    };
+    let others = core::iter::successors(next(&first), next);
+    // SAFETY: as in `all`.
+    let maps = |debug: &'static Debug| unsafe {
+        core::iter::successors(debug.map.as_ref(), |map| map.next.as_ref())
+    };
+    Some(others.flat_map(maps).any(begins))
+}
+
+/// A program that is linked to one place lies within the first 2 GiB.
+const MOST_IMAGE: usize = 1 << 31;
 
 /// The first of the objects behind this library, as [`start`] found them; they stay.
 struct Seen {
