@@ -51,6 +51,7 @@ mod glib_once;
 mod golden;
 mod hangs;
 mod hidden;
+mod hostile_names;
 mod idioms;
 mod inherited_locks;
 mod joins;

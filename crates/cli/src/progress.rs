@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lockwright_analysis::progress::{self as analysis, Progress};
+use lockwright_report::plain;
 
 /// An analysis that is over sooner than this shows no bar: it would only flicker.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -124,7 +125,7 @@ impl Status {
 
     /// Shows this in place of what was shown.
     pub fn show(&self, what: &str) {
-        self.0.set_message(what.to_owned());
+        self.0.set_message(plain::line(what));
         self.0.tick();
     }
 

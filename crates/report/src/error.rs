@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::plain::line;
 use lockwright_analysis::finding::coverage::{Gap, Missing};
 
 /// Exit codes of the tool's own failures, as env(1), timeout(1) and other programs that run
@@ -25,6 +26,7 @@ pub struct Error {
     message: String,
     notes: Vec<String>,
     help: Vec<String>,
+    printed: Vec<String>,
     code: u8,
 }
 
@@ -39,13 +41,26 @@ impl Error {
 
     /// A failure that exits with `code`.
     pub fn with_code(code: u8, message: impl Into<String>) -> Self {
-        Self { message: message.into(), notes: Vec::new(), help: Vec::new(), code }
+        Self {
+            message: message.into(),
+            notes: Vec::new(),
+            help: Vec::new(),
+            printed: Vec::new(),
+            code,
+        }
     }
 
     /// Adds a reason.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Adds the last lines that a program printed.
+    #[must_use]
+    pub fn printed(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.printed.extend(lines);
         self
     }
 
@@ -81,14 +96,20 @@ impl Error {
     /// The whole text, with final newline.
     pub fn render(&self, severity: Severity, colour: bool) -> String {
         use fmt::Write;
-        let mut out = severity.line(&self.message, colour);
-        for (label, lines) in [("note", &self.notes), ("help", &self.help)] {
-            for line in lines {
-                let (on, off) = if colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-                let line = line.replace('\n', "\n        ");
-                // Writing to a String cannot fail.
-                let _ = writeln!(out, "  {on}{label}{off}: {line}");
-            }
+        let (on, off) = if colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+        let mut out = severity.line(&line(&self.message), colour);
+        for note in &self.notes {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "  {on}note{off}: {}", line(note));
+        }
+        if !self.printed.is_empty() {
+            let _ = writeln!(out, "  {on}note{off}: the last that it printed:");
+        }
+        for printed in &self.printed {
+            let _ = writeln!(out, "        {}", line(printed));
+        }
+        for help in &self.help {
+            let _ = writeln!(out, "  {on}help{off}: {}", line(help));
         }
         out
     }
@@ -139,5 +160,14 @@ mod tests {
         assert_eq!(error.to_string(), "error: cannot do it\n  note: it is late\n  help: go to bed");
         assert!(error.render(Severity::Warning, true).starts_with("\x1b[1;33mwarning\x1b[0m: "));
         assert_eq!(error.code(), exit::OWN_FAILURE);
+    }
+
+    #[test]
+    fn what_an_error_quotes_cannot_act_on_a_terminal_or_begin_a_line() {
+        let hostile = "a\x1b[2J\n::error::b\u{9b}31m";
+        let error = Error::new(hostile).note(hostile).help(hostile).printed([hostile.to_owned()]);
+        let text = error.render(Severity::Error, false);
+        assert_eq!(text.lines().count(), 5, "{text}");
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
     }
 }

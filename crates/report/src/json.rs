@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
 use crate::lockmeter;
+use crate::plain;
 use crate::prose::action::phrase;
 use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
@@ -264,5 +265,5 @@ fn text(document: &Document<'_>) -> String {
     let mut text = serde_json::to_string_pretty(document)
         .expect("strings and numbers under string keys always serialise");
     text.push('\n');
-    text
+    plain::json(text)
 }

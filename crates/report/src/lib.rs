@@ -9,6 +9,7 @@ pub mod html;
 pub mod json;
 pub mod listing;
 pub mod lockmeter;
+pub mod plain;
 pub mod prose;
 pub mod sarif;
 pub mod text;

@@ -7,8 +7,11 @@ use lockwright_report::lockmeter::{folded, openmetrics, pprof};
 
 use super::sink::Sink;
 
-/// What makes a format's bytes.
-type Render = Box<dyn Fn(&MeterReport) -> Vec<u8>>;
+/// What makes a format.
+enum Render {
+    Text(Box<dyn Fn(&MeterReport) -> String>),
+    Bytes(fn(&MeterReport) -> Vec<u8>),
+}
 
 /// Files that were asked for; opened before the program runs, as the report's.
 pub struct Exports {
@@ -24,14 +27,14 @@ impl Exports {
         let mut files: Vec<(Sink, Render)> = Vec::new();
         for (what, path) in &args.folded {
             let what = *what;
-            let render: Render = Box::new(move |report| folded::render(report, what).into_bytes());
+            let render = Render::Text(Box::new(move |report| folded::render(report, what)));
             files.push((Sink::create(path, "--folded WHAT=FILE")?, render));
         }
         if let Some(path) = &args.pprof {
-            files.push((Sink::create(path, "--pprof FILE")?, Box::new(pprof::render)));
+            files.push((Sink::create(path, "--pprof FILE")?, Render::Bytes(pprof::render)));
         }
         if let Some(path) = &args.openmetrics {
-            let render: Render = Box::new(|report| openmetrics::render(report).into_bytes());
+            let render = Render::Text(Box::new(openmetrics::render));
             files.push((Sink::create(path, "--openmetrics FILE")?, render));
         }
         Ok(Self { files })
@@ -43,8 +46,11 @@ impl Exports {
     /// If one cannot be written.
     pub fn write(&mut self, report: &MeterReport) -> Result<()> {
         // All are tried.
-        let done: Vec<_> =
-            self.files.iter_mut().map(|(sink, render)| sink.put_bytes(&render(report))).collect();
+        let write = |(sink, render): &mut (Sink, Render)| match render {
+            Render::Text(render) => sink.put(&render(report)),
+            Render::Bytes(render) => sink.put_bytes(&render(report)),
+        };
+        let done: Vec<_> = self.files.iter_mut().map(write).collect();
         done.into_iter().collect()
     }
 }

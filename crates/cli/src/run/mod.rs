@@ -51,6 +51,7 @@ mod torture;
 mod traced;
 mod tune;
 mod unwatched;
+mod usage_error;
 mod verdicts;
 mod version;
 
@@ -66,8 +67,10 @@ use crate::args::{Cli, Command};
 /// The program `lockwright`, from its command line to its end.
 pub fn main() -> ! {
     inherited::ignore_signals();
-    let parsed = Cli::try_parse().inspect_err(version::print_if_asked);
-    let command = parsed.unwrap_or_else(|error| shipped_rules::print_or_exit(&error)).command;
+    let parsed = Cli::try_parse()
+        .inspect_err(version::print_if_asked)
+        .inspect_err(shipped_rules::print_if_asked);
+    let command = parsed.unwrap_or_else(|error| usage_error::exit(&error)).command;
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),

@@ -22,7 +22,7 @@ use lockwright_report::listing::{self, Listing};
 use lockwright_report::lockmeter;
 use lockwright_report::lockmeter::view::{Compat, View};
 use lockwright_report::verdict::Judged;
-use lockwright_report::{html, json, text};
+use lockwright_report::{html, json, plain, text};
 
 /// Width of a report that nobody reads on a terminal.
 const FILE_WIDTH: usize = 100;
@@ -126,7 +126,7 @@ impl Output {
             true if fresh_line::is_due(io::stdout().as_fd()) => {
                 let _ = io::stdout().write_all(b"\n");
             }
-            false if fresh_line::is_due(io::stderr().as_fd()) => tell("\n"),
+            false if fresh_line::is_due(io::stderr().as_fd()) => tell("\n", false),
             _ => {}
         }
     }
@@ -178,7 +178,7 @@ impl Output {
         let judged = self.verdicts.judge(report);
         let remarks = text::Remarks { goes_on, ..judged.remarks(all) };
         let text = text::render_with(&judged.shown(told), remarks, &options);
-        self.text.put(&text)
+        self.text.put_styled(&text, self.colour)
     }
 
     /// Writes what else is made of the findings, some of it after the report.
@@ -209,14 +209,15 @@ impl Output {
     /// If a file cannot be written.
     pub fn show_meter(&mut self, report: &MeterReport, view: View) -> Result<()> {
         self.begin_report();
-        self.text.add(&match view.compat {
+        let text = match view.compat {
             Some(Compat::Lockmeter) => lockmeter::compat::render(report, &view.into()),
             Some(Compat::LockStat) => lockmeter::compat::render_lock_stat(report, &view.into()),
             None => {
                 let options = lockmeter::text::TextOptions { colour: self.colour, view };
                 lockmeter::text::render(report, &options)
             }
-        })
+        };
+        self.text.add_styled(&text, self.colour)
     }
 
     /// Shows a text that is made by whether it is to be coloured, after what was shown before.
@@ -225,7 +226,7 @@ impl Output {
     /// If a file cannot be written.
     pub fn show_text(&mut self, text: impl FnOnce(bool) -> String) -> Result<()> {
         self.begin_report();
-        self.text.add(&text(self.colour))
+        self.text.add_styled(&text(self.colour), self.colour)
     }
 
     /// As [`Self::show_text`], in place of the moment before if somebody watches at a terminal.
@@ -233,8 +234,11 @@ impl Output {
     /// # Errors
     /// If a file cannot be written.
     pub fn show_moment(&mut self, text: impl FnOnce(bool) -> String) -> Result<()> {
-        let clear = if self.text.is_terminal() { "\x1b[H\x1b[2J" } else { "" };
-        self.show_text(|colour| format!("{clear}{}\n", text(colour)))
+        if self.text.is_terminal() {
+            self.begin_report();
+            self.text.add_bytes(b"\x1b[H\x1b[2J")?;
+        }
+        self.show_text(|colour| format!("{}\n", text(colour)))
     }
 
     /// Writes a JSON document of another report, if one was asked for.
@@ -242,7 +246,7 @@ impl Output {
     /// # Errors
     /// If the file cannot be written.
     pub fn write_json_of(&mut self, document: impl FnOnce() -> String) -> Result<()> {
-        self.json.as_mut().map_or(Ok(()), |sink| sink.put(&document()))
+        self.json.as_mut().map_or(Ok(()), |sink| sink.put(&plain::json(document())))
     }
 
     /// Whether what [`Self::list`] shows is to be coloured.
@@ -267,9 +271,10 @@ impl Output {
     /// If a file cannot be written.
     pub fn list(&mut self, text: &str) -> Result<()> {
         let is_free = self.stdout_is_free();
+        let colour = self.colours_lists();
         match &mut self.text {
-            Sink::Stderr if is_free => Sink::Stdout.put(text),
-            sink => sink.put(text),
+            Sink::Stderr if is_free => Sink::Stdout.put_styled(text, colour),
+            sink => sink.put_styled(text, colour),
         }
     }
 
@@ -395,7 +400,7 @@ impl Output {
     /// # Errors
     /// If the file cannot be written.
     pub fn write_json_text(&mut self, text: &str) -> Result<()> {
-        self.json.as_mut().map_or(Ok(()), |sink| sink.put(text))
+        self.json.as_mut().map_or(Ok(()), |sink| sink.put(&plain::json(text.to_owned())))
     }
 
     /// Of what could not be written, tells all but the last, and hands that back: what else was
@@ -428,7 +433,7 @@ impl Output {
             return self.remarks.borrow_mut().push_str(&error.render(severity, false));
         }
         self.begin_line(false);
-        tell(&error.render(severity, self.message_colour));
+        tell(&error.render(severity, self.message_colour), self.message_colour);
     }
 }
 
@@ -437,20 +442,20 @@ impl Drop for Output {
         let remarks = self.remarks.take();
         if !remarks.is_empty() && self.text.add(&remarks).is_err() {
             // Somewhere they must be told.
-            tell(&remarks);
+            tell(&remarks, false);
         }
     }
 }
 
 /// Writes to standard error; if that is closed, nobody wants to know.
-fn tell(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+fn tell(text: &str, colour: bool) {
+    let _ = Sink::Stderr.add_styled(text, colour);
 }
 
 /// Tells an error that stops the tool.
 pub fn fail(error: &Error, choice: Colour) {
     let colour = coloured(choice, io::stderr().is_terminal());
-    tell(&error.render(Severity::Error, colour));
+    tell(&error.render(Severity::Error, colour), colour);
 }
 
 fn coloured(choice: Colour, terminal: bool) -> bool {

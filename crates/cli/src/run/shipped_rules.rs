@@ -5,14 +5,13 @@ use std::io::Write;
 
 use clap::error::ErrorKind;
 
-use crate::args::Cli;
 use lockwright_report::verdict::{SHIPPED, SHIPPED_FILE};
 
-/// Ends, after a command line that is not complete: it asks for the rules, or else it is wrong.
-pub fn print_or_exit(error: &clap::Error) -> Cli {
+/// Prints the rules and ends, if a command line that is not complete asks for them.
+pub fn print_if_asked(error: &clap::Error) {
     let incomplete = error.kind() == ErrorKind::MissingRequiredArgument;
     if !(incomplete && asks(std::env::args_os())) {
-        error.exit();
+        return;
     }
     // Whoever closed the stream has seen enough.
     let _ = std::io::stdout().write_all(SHIPPED.as_bytes());

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::whole_file::WholeFile;
 use lockwright_report::error::{Error, Result};
+use lockwright_report::plain::{self, Styles};
 
 /// Somewhere to write to.
 #[derive(Debug)]
@@ -58,15 +59,23 @@ impl Sink {
         (known && size.ws_col > 0).then_some(size.ws_col.into())
     }
 
-    /// Writes `text`, in place of what a file had before.
+    /// Writes `text` without any control, in place of what a file had before.
     ///
     /// # Errors
     /// If it cannot be written. A file keeps what it had, if it can.
     pub fn put(&mut self, text: &str) -> Result<()> {
-        self.put_bytes(text.as_bytes())
+        self.put_styled(text, false)
     }
 
-    /// As [`Self::put`].
+    /// As [`Self::put`], with our own styles in it if it has `colour`.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn put_styled(&mut self, text: &str, colour: bool) -> Result<()> {
+        self.put_bytes(plain::text(text, styles(colour)).as_bytes())
+    }
+
+    /// As [`Self::put`], for what is no text.
     ///
     /// # Errors
     /// Likewise.
@@ -82,10 +91,22 @@ impl Sink {
     /// # Errors
     /// As for [`Self::put`].
     pub fn add(&mut self, text: &str) -> Result<()> {
-        self.add_bytes(text.as_bytes())
+        self.add_styled(text, false)
     }
 
-    fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+    /// As [`Self::add`], with our own styles in it if it has `colour`.
+    ///
+    /// # Errors
+    /// As for [`Self::put`].
+    pub fn add_styled(&mut self, text: &str, colour: bool) -> Result<()> {
+        self.add_bytes(plain::text(text, styles(colour)).as_bytes())
+    }
+
+    /// As [`Self::add`], for a command to the terminal or what is no text.
+    ///
+    /// # Errors
+    /// As for [`Self::put`].
+    pub fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
             // There is no place left to complain.
             Self::Stderr => {
@@ -103,6 +124,11 @@ impl Sink {
             Self::File(file, path) => file.add(bytes).map_err(|error| unwritable(path, &error)),
         }
     }
+}
+
+/// What passes in a text that has colours or none.
+pub const fn styles(colour: bool) -> Styles {
+    if colour { Styles::Sgr } else { Styles::None }
 }
 
 fn unwritable(path: &str, error: &io::Error) -> Error {

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use lockwright_report::error::{Error, Result};
+use lockwright_report::plain::{self, Styles};
 
 /// The variable that names the file.
 const VARIABLE: &str = "GITHUB_STEP_SUMMARY";
@@ -16,6 +17,7 @@ pub fn add(page: &str) -> Result<()> {
     let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) else {
         return Ok(());
     };
+    let page = plain::text(page, Styles::None);
     let file = OpenOptions::new().append(true).create(true).open(&path);
     // In one write, as other commands of the step may add theirs.
     file.and_then(|mut file| file.write_all(page.as_bytes())).map_err(|error| {

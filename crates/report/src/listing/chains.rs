@@ -6,6 +6,7 @@ use std::fmt::Write;
 use lockwright_ledger::rows::{Node, Usage, node_flag};
 
 use super::Process;
+use crate::prose::words::plain;
 use lockwright_analysis::dependencies::IN;
 use lockwright_analysis::model::LockRef;
 
@@ -15,7 +16,7 @@ pub fn render(processes: &[Process<'_>]) -> String {
     let mut out = String::new();
     for process in processes {
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "all lock chains of {}:\n", process.title());
+        let _ = writeln!(out, "all lock chains of {}:\n", plain(&process.title()));
         one(&mut out, process);
     }
     out
@@ -44,7 +45,7 @@ fn one(out: &mut String, process: &Process<'_>) {
             let addr = model.address(lock.lock, lock.inst);
             let addr = addr.map_or(String::from("[any]"), |addr| format!("[{addr:#x}]"));
             let place = model.short_place(lock.stack).unwrap_or_default();
-            let _ = writeln!(out, "{addr} {} at {place}", name.text);
+            let _ = writeln!(out, "{addr} {} at {}", plain(&name.text), plain(&place));
         }
         let _ = writeln!(out);
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use lockwright_ledger::rows::usage;
 
 use super::Process;
+use crate::prose::words::plain;
 use lockwright_analysis::class_ops::class_ops;
 use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
 use lockwright_analysis::finding::lock_kind::LockKind;
@@ -15,7 +16,7 @@ pub fn render(processes: &[Process<'_>]) -> String {
     let mut out = String::new();
     for process in processes {
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "all lock classes of {}:", process.title());
+        let _ = writeln!(out, "all lock classes of {}:", plain(&process.title()));
         one(&mut out, process);
     }
     out
@@ -41,7 +42,7 @@ fn one(out: &mut String, process: &Process<'_>) {
             acquired(class),
             number(forwards.from(class)),
             number(backwards.from(class)),
-            group.name,
+            plain(&group.name),
             // A name that is not the program's says the kind already.
             if group.is_symbol {
                 format!(" ({})", LockKind::of(group.kind).name())
@@ -50,7 +51,7 @@ fn one(out: &mut String, process: &Process<'_>) {
             },
         );
         for &to in dependencies.direct.get(&class).into_iter().flatten() {
-            let _ = writeln!(out, " -> {}", model.classes.group(to).name);
+            let _ = writeln!(out, " -> {}", plain(&model.classes.group(to).name));
         }
         let _ = writeln!(out);
     }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::Process;
+use crate::prose::words::plain;
 use lockwright_analysis::lockdep::{CyclicPair, cyclic_pairs};
 
 /// One digraph, with a cluster for each process if there are several.
@@ -63,8 +64,7 @@ fn look(CyclicPair { is_recorded, grade }: CyclicPair) -> String {
 
 /// A string of the language.
 fn quoted(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
+    format!("\"{}\"", plain(text).replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 #[cfg(test)]

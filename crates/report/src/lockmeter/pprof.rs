@@ -14,6 +14,7 @@ use prost::Message;
 
 use self::proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
 use crate::prose::futexes::{used_as, which};
+use crate::prose::words::plain;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::symbolize::wrapper::own_frames;
@@ -188,6 +189,9 @@ struct Profile {
 
 impl Profile {
     fn string(&mut self, text: &str) -> i64 {
+        // pprof prints them as they are.
+        let text = plain(text);
+        let text = text.as_str();
         if let Some(&index) = self.strings.get(text) {
             return index;
         }

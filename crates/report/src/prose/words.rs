@@ -119,14 +119,8 @@ pub fn duration(ns: f64) -> String {
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
-/// One line without anything that a terminal would take for a command: thread names, paths and
-/// symbols are the program's, and may be anything.
-pub fn plain(text: &str) -> String {
-    let one_line = text.replace('\n', " ");
-    // C1 controls act like escape sequences in some terminals.
-    annotate_snippets::normalize_untrusted_str(&one_line)
-        .replace(|c: char| ('\u{80}'..'\u{a0}').contains(&c), "\u{fffd}")
-}
+/// A string of the program or the user within a line.
+pub use crate::plain::line as plain;
 
 #[cfg(test)]
 mod tests {
@@ -158,10 +152,5 @@ mod tests {
         assert_eq!(quote(&Name::symbol("lock")), "`lock`");
         let described = Name::description("mutex first taken at a.c:1 (f)");
         assert_eq!(quote(&described), "the mutex first taken at a.c:1 (f)");
-    }
-
-    #[test]
-    fn terminals_are_not_commanded() {
-        assert!(!plain("a\x1b[31mb\r\n\u{9b}c").chars().any(char::is_control));
     }
 }

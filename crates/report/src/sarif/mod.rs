@@ -9,6 +9,7 @@ mod uri;
 
 use serde::Serialize;
 
+use crate::plain;
 use crate::prose::words::{self, Level, plain};
 use crate::prose::{Told, coverage, told};
 use crate::verdict::baseline::State;
@@ -167,7 +168,7 @@ pub fn render(judged: &Judged<'_>, all: bool) -> String {
     let mut text = serde_json::to_string_pretty(&log)
         .expect("strings and numbers under string keys always serialise");
     text.push('\n');
-    text
+    plain::json(text)
 }
 
 fn result<'r>(

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identity;
 use crate::error::{Error, Result, exit};
+use crate::plain;
 use crate::prose::told;
 use crate::prose::words;
 use lockwright_analysis::finding::{Finding, Grade};
@@ -155,7 +156,7 @@ pub fn render<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
     let mut text = serde_json::to_string_pretty(&document)
         .expect("strings and numbers under string keys always serialise");
     text.push('\n');
-    text
+    plain::json(text)
 }
 
 #[cfg(test)]

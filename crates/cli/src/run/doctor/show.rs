@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Diagnosis, Effect, Finding, Process, Verdict, place};
 use lockwright_report::error::Severity;
-use lockwright_report::prose::words::plain;
+use lockwright_report::plain::{json as as_json, line as plain};
 
 /// Value of `schema`.
 const SCHEMA: &str = "lockwright-doctor";
@@ -103,5 +103,5 @@ pub fn json(diagnosis: &Diagnosis) -> String {
     let mut text = serde_json::to_string_pretty(&document)
         .expect("strings and numbers under string keys always serialise");
     text.push('\n');
-    text
+    as_json(text)
 }

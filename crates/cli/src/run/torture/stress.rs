@@ -1,7 +1,6 @@
 //! `lockwright torture TYPE`: one lock under torture.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -11,6 +10,7 @@ use super::{Verdict, end};
 use crate::args::TortureArgs;
 use crate::progress::Status;
 use crate::run::output::Output;
+use crate::run::sink::Sink;
 use lockwright_lab::torture::{self, Fault, Freed, Parameters, RtBoost, Statistics, Type, Watcher};
 use lockwright_report::error::Error;
 
@@ -150,7 +150,7 @@ impl Lines {
     fn add(&mut self, text: &str) {
         if self.live {
             // If standard output is closed, nobody wants to know.
-            let _ = io::stdout().write_all(text.as_bytes());
+            let _ = Sink::Stdout.add(text);
         } else {
             self.text.push_str(text);
         }

@@ -136,13 +136,13 @@ fn figure(trial: &Trial, metric: &Metric, arm: &Arm, round: u16) -> Result<Figur
 /// The error of a run that is of no use, with the end of what it printed.
 fn failure(trial: &Trial, arm: &Arm, round: u16, what: &str) -> Error {
     let said = String::from_utf8_lossy(&trial.said);
-    let lines: Vec<String> = said.lines().map(plain).collect();
-    let end = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+    let lines: Vec<String> = said.lines().map(str::to_owned).collect();
+    let end = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
     let error =
         Error::with_code(RUN_FAILED, format!("the run with `{arm}` in round {round} {what}"));
-    let error = match end.as_str() {
-        "" => error.note("it printed nothing"),
-        end => error.note(format!("the last that it printed:\n{end}")),
+    let error = match end {
+        [] => error.note("it printed nothing"),
+        end => error.printed(end.iter().cloned()),
     };
     match arm.lock() {
         None => error.help("see whether the command runs by itself, without input"),

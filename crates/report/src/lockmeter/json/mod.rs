@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::advice::advise;
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
+use crate::plain;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
@@ -28,7 +29,7 @@ pub fn render(report: &MeterReport) -> String {
     let mut text = serde_json::to_string_pretty(&Document::new(report))
         .expect("strings and numbers under string keys always serialise");
     text.push('\n');
-    text
+    plain::json(text)
 }
 
 /// The document, to be part of another.
