@@ -169,7 +169,8 @@ const LIBRARY: &str = "library";
 
 /// What the libraries are made of. This package has the sources of all, in its directory
 /// `preload`: links in a checkout, copies in a package.
-const PRELOAD_CRATES: [&str; 6] = ["ledger", "engines", "exec", "preload", "locks", "swap"];
+const PRELOAD_CRATES: [&str; 7] =
+    ["glibc", "ledger", "engines", "exec", "preload", "locks", "swap"];
 
 /// Lays them out at `to` as the workspace that they come from, without its other members. Returns
 /// where that is.

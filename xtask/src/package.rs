@@ -13,6 +13,7 @@ use crate::test::{cargo_command, output, read, root, target_dir};
 /// The crates that are published, and the files that each must have beside its sources.
 const PUBLISHED: &[&str] = &[
     "lockwright",
+    "lockwright-glibc",
     "lockwright-ledger",
     "lockwright-bpf",
     "lockwright-engines",

@@ -34,7 +34,7 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-analysis",
         dir: "crates/analysis",
         says: false,
-        uses: &["lockwright-ledger", "lockwright-bpf"],
+        uses: &["lockwright-glibc", "lockwright-ledger", "lockwright-bpf"],
         floors: &[
             &["class_ops"],
             &["traced"],
@@ -54,14 +54,19 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-preload",
         dir: "crates/preload",
         says: true,
-        uses: &["lockwright-engines", "lockwright-exec", "lockwright-ledger"],
+        uses: &[
+            "lockwright-engines",
+            "lockwright-exec",
+            "lockwright-glibc",
+            "lockwright-ledger",
+        ],
         floors: &[
             &["init"],
             &["interpose"],
             &["lockdep", "lockmeter", "debugobjects"],
             &["process"],
             &["futex", "lock_id"],
-            &["callsite", "threads"],
+            &["callsite", "layouts", "threads"],
             &["hosts", "libc", "recorder", "stack"],
             &["os"],
         ],
@@ -90,13 +95,13 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-swap",
         dir: "crates/swap",
         says: true,
-        uses: &["lockwright"],
+        uses: &["lockwright", "lockwright-glibc"],
         floors: &[
             &["exports"],
             &["c11"],
             &["cancel_type"],
             &["cond"],
-            &["choice"],
+            &["choice", "layout"],
             &["careful"],
             &["table"],
             &["mutex", "rwlock", "spin"],
@@ -114,6 +119,14 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &[],
         floors: &[&["load"], &["messages"]],
+    },
+    // What is known of the C library's objects.
+    Crate {
+        name: "lockwright-glibc",
+        dir: "crates/glibc",
+        says: true,
+        uses: &[],
+        floors: &[&["table"], &["version"]],
     },
     // All that the two halves share.
     Crate {
