@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::layout::process_state;
+use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Class, lock_kind};
 
 use crate::all_symbols::AllSymbols;
-use crate::finding::coverage::{Gap, Missing, Note};
+use crate::finding::coverage::{Gap, Missing, Note, OtherLayouts};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
@@ -127,6 +127,10 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         (header.pairs_folded, Note::PairsFolded),
     ];
     notes.extend(counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, note)| note(n)));
+    if header.engines & engines::DEBUGOBJECTS != 0 {
+        let other = OtherLayouts::of(header.libc_version, header.layouts_differing);
+        notes.extend(other.map(Note::OtherLayouts));
+    }
     Process {
         pid: header.pid,
         token: header.token,

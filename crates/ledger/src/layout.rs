@@ -355,6 +355,12 @@ pub struct Header {
     pub exit_code: AtomicU32,
     /// 1 where lockmeter counts bounces, and the shortest holds.
     pub bounces: AtomicU32,
+    /// Version of the C library: the major number in the upper half, the minor in the lower; 0 where
+    /// it is not known.
+    pub libc_version: AtomicU32,
+    /// Types of [`crate::rows::object::object_type`], bit `n` for type `n`, that this C library does
+    /// not lay out as known for its version. Their objects' bytes were not judged.
+    pub layouts_differing: AtomicU32,
     /// Bytes of `kept_records` that are taken.
     pub kept_used: AtomicU32,
     /// Records that found no room there.
@@ -366,7 +372,7 @@ pub struct Header {
 }
 
 /// Words of [`Header::kept_records`].
-pub const KEPT_WORDS: usize = 29;
+pub const KEPT_WORDS: usize = 28;
 
 impl Header {
     /// Keeps a record, of which these are the parts. Anybody may, without a lock.

@@ -102,6 +102,8 @@ pub struct HeaderValues {
     pub exit_code: u32,
     /// As [`Header::bounces`].
     pub bounces: u32,
+    pub libc_version: u32,
+    pub layouts_differing: u32,
     pub annexes: u32,
     pub annex_room: u32,
     /// See [`crate::Header::stopped_by`].
@@ -312,6 +314,8 @@ impl Ledger {
             timers_until_ns: u64_at(b, field!(timers_until_ns)),
             exit_code: u32_at(b, field!(exit_code)),
             bounces: u32_at(b, field!(bounces)),
+            libc_version: u32_at(b, field!(libc_version)),
+            layouts_differing: u32_at(b, field!(layouts_differing)),
             annexes: u32_at(b, field!(annexes)),
             stopped_by: u32_at(b, field!(stopped_by)),
             kept_used: u32_at(b, field!(kept_used)),

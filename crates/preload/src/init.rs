@@ -20,7 +20,7 @@ use crate::recorder::state;
 use crate::stack::forced_unwind;
 use crate::stack::{modules, python};
 use crate::threads::{ends, life, names};
-use crate::{callsite, debugobjects, lockdep, lockmeter};
+use crate::{callsite, debugobjects, layouts, lockdep, lockmeter};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
 #[used]
@@ -233,11 +233,16 @@ fn begin(parent_token: u64) -> bool {
     if let Some(parent) = parent {
         inherited::begin(&mut core, parent);
     }
+    if parent_token == 0 {
+        layouts::start();
+    }
     identity::start(nonce);
     let header: *const Header = core.ledger().header();
     // SAFETY: start-up, or a child whose former core nobody uses; the header stays mapped.
     unsafe {
         (*header).stamped.store(identity::can_stamp().into(), Relaxed);
+        (*header).libc_version.store(layouts::version_word(), Relaxed);
+        (*header).layouts_differing.store(layouts::differing(), Relaxed);
         state::start(core);
         guarded::begin();
         HOSTS.iter().for_each(|host| (host.start)(&*header));

@@ -24,6 +24,7 @@ mod threads;
 mod callsite;
 mod futex;
 mod hosts;
+mod layouts;
 mod lock_id;
 mod recorder;
 mod stack;

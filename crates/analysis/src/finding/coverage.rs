@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use lockwright_glibc::Version;
 use lockwright_ledger::layout::stopped;
 
 use crate::named::named;
@@ -147,6 +148,8 @@ pub enum Note {
     AllocationsLost(u64),
     /// Pairs of locks were recorded as pairs of their classes only.
     PairsFolded(u64),
+    /// The process's C library does not lay out objects as known for its version.
+    OtherLayouts(OtherLayouts),
     /// A search was cut short.
     SearchCut(Search),
     /// The declared lock orders contradict each other: names of classes, each before the next, the
@@ -160,6 +163,24 @@ pub enum Note {
     StillWaiting(u64),
     /// What whoever ran the program has to say.
     Told(String),
+}
+
+/// Types of objects whose bytes were not judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherLayouts {
+    /// The C library's version, if it is known.
+    pub libc: Option<Version>,
+    /// The types, by their numbers in [`lockwright_ledger::rows::object::object_type`]; `mtx_t` and `cnd_t` go by what they are.
+    pub types: Vec<u32>,
+}
+
+impl OtherLayouts {
+    /// What the header of a ledger says; `None` if all are laid out as known.
+    pub fn of(libc_version: u32, layouts_differing: u32) -> Option<Self> {
+        let types: Vec<u32> =
+            (1..u32::BITS).filter(|number| layouts_differing & 1 << number != 0).collect();
+        (!types.is_empty()).then(|| Self { libc: Version::of_word(libc_version), types })
+    }
 }
 
 /// What was searched for.

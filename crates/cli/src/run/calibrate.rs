@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lockwright_analysis::finding::coverage::OtherLayouts;
 use lockwright_ledger::Ledger;
 
 use super::engines::Engines;
@@ -59,6 +60,8 @@ pub enum Trial {
     Watched {
         /// The C library lays locks out as known.
         stamped: bool,
+        /// Types of objects that it lays out in another way.
+        other_layouts: Option<OtherLayouts>,
     },
 }
 
@@ -74,8 +77,13 @@ pub fn trial(preload: &Preload, engines: &Engines<'_>, dir: &Path) -> Trial {
     let paths = ledgers_in(dir).unwrap_or_default();
     let ledger = paths.iter().find_map(|path| Ledger::open(path).ok());
     let watched = ledger.filter(|ledger| ledger.header().locks_seen > 0);
-    watched
-        .map_or(Trial::Unwatched, |ledger| Trial::Watched { stamped: ledger.header().stamped == 1 })
+    watched.map_or(Trial::Unwatched, |ledger| {
+        let header = ledger.header();
+        Trial::Watched {
+            stamped: header.stamped == 1,
+            other_layouts: OtherLayouts::of(header.libc_version, header.layouts_differing),
+        }
+    })
 }
 
 /// One process that measures.

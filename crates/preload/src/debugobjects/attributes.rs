@@ -2,62 +2,75 @@
 //! most are alike and lie on stacks, where the next function's attributes come to lie, which may be
 //! copies. So one that was destroyed is known by its bytes and by the call whose variable it is.
 
+use lockwright_glibc::table::{attr, barrier_attr, cond_attr, mutex_attr, rwlock_attr};
+
 use super::bytes::{Bytes, hash_of, word};
+use crate::layouts::offset;
 use crate::stack::unwind::Frame;
 
-/// `schedpolicy` (at 4), `flags` (at 8); then size of the guard (at 16), address and size of the
-/// stack, and an extension (at 40), none of which has as many bits as there is room for.
+/// Of policy and flags, and of what is 64 bits wide and has not as many: size of the guard, address
+/// and size of the stack, an extension.
 pub const ATTR: Bytes = Bytes {
-    // SAFETY: attributes of a thread, of 56 bytes.
+    // SAFETY: attributes of a thread, whose fields lie in them.
     is_possible: |addr| unsafe {
-        let is_small = |high| word(addr, high) < 1 << 15;
-        word(addr, 4) <= 7
-            && word(addr, 8) <= 0xffff
-            && [20, 28, 36, 44].into_iter().all(is_small)
-            && word(addr, 40).is_multiple_of(8)
+        let wide = [attr::GUARD_SIZE, attr::STACK_ADDRESS, attr::STACK_SIZE, attr::EXTENSION];
+        word(addr, offset(&attr::POLICY)) <= 7
+            && word(addr, offset(&attr::FLAGS)) <= 0xffff
+            && wide.iter().all(|field| word(addr, offset(field) + 4) < 1 << 15)
+            && word(addr, offset(&attr::EXTENSION)).is_multiple_of(8)
     },
     // SAFETY: as above.
-    fingerprint: |addr| unsafe { hash_of(addr, 56, &[]) ^ call_of(addr) },
+    fingerprint: |addr| unsafe { hash_of(addr, attr::OBJECT.size as u64, &[]) ^ call_of(addr) },
     ..ANY
 };
 
 /// The type in the low bits, with two for elision above; protocol from bit 28 on; the highest two
 /// are flags.
 pub const MUTEXATTR: Bytes = Bytes {
-    // SAFETY: attributes of a mutex, of 4 bytes.
+    // SAFETY: attributes of a mutex, which are a word.
     is_possible: |addr| unsafe {
-        let bits = word(addr, 0);
+        let bits = word(addr, offset(&mutex_attr::BITS));
         bits & 0xfff & !0x300 <= 3 && bits >> 28 & 3 != 3
     },
     // SAFETY: as above.
-    fingerprint: |addr| unsafe { hash_of(addr, 4, &[]) ^ call_of(addr) },
+    fingerprint: |addr| unsafe {
+        hash_of(addr, mutex_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
+    },
     ..ANY
 };
 
 /// Kind, and whether it is shared.
 pub const RWLOCKATTR: Bytes = Bytes {
-    // SAFETY: attributes of a reader-writer lock, of 8 bytes.
-    is_possible: |addr| unsafe { word(addr, 0) <= 2 && word(addr, 4) <= 1 },
+    // SAFETY: attributes of a reader-writer lock, which are two words.
+    is_possible: |addr| unsafe {
+        word(addr, offset(&rwlock_attr::KIND)) <= 2 && word(addr, offset(&rwlock_attr::SHARED)) <= 1
+    },
     // SAFETY: as above.
-    fingerprint: |addr| unsafe { hash_of(addr, 8, &[]) ^ call_of(addr) },
+    fingerprint: |addr| unsafe {
+        hash_of(addr, rwlock_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
+    },
     ..ANY
 };
 
 /// Bit 0: shared; above it the clock, realtime or monotonic.
 pub const CONDATTR: Bytes = Bytes {
-    // SAFETY: attributes of a condition variable, of 4 bytes.
-    is_possible: |addr| unsafe { word(addr, 0) <= 3 },
+    // SAFETY: attributes of a condition variable, which are a word.
+    is_possible: |addr| unsafe { word(addr, offset(&cond_attr::BITS)) <= 3 },
     // SAFETY: as above.
-    fingerprint: |addr| unsafe { hash_of(addr, 4, &[]) ^ call_of(addr) },
+    fingerprint: |addr| unsafe {
+        hash_of(addr, cond_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
+    },
     ..ANY
 };
 
 /// Whether it is shared.
 pub const BARRIERATTR: Bytes = Bytes {
-    // SAFETY: attributes of a barrier, of 4 bytes.
-    is_possible: |addr| unsafe { word(addr, 0) <= 1 },
+    // SAFETY: attributes of a barrier, which are a word.
+    is_possible: |addr| unsafe { word(addr, offset(&barrier_attr::SHARED)) <= 1 },
     // SAFETY: as above.
-    fingerprint: |addr| unsafe { hash_of(addr, 4, &[]) ^ call_of(addr) },
+    fingerprint: |addr| unsafe {
+        hash_of(addr, barrier_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
+    },
     ..ANY
 };
 

@@ -1,13 +1,15 @@
-//! What the bytes of an object tell, in glibc's x86-64 layouts: whether it can have been
-//! initialised at all, whether it is for other processes too, and whether it is still what it was
-//! when it was destroyed.
+//! What the bytes of an object tell, in the layouts of [`lockwright_glibc`]: whether it can have
+//! been initialised at all, whether it is for other processes too, and whether it is still what it
+//! was when it was destroyed.
 
 use lockwright_engines::index::hash;
+use lockwright_glibc::table::{FUTEX_SHARED, barrier, mutex, once, rwlock, semaphore, spin, wrefs};
 
+use crate::layouts::{self, offset};
 use crate::lock_id::identity;
 
-/// How to read the bytes of a type. All functions are given the address of an object that is in
-/// use.
+/// How to read the bytes of a type whose layout holds. All functions are given the address of an
+/// object that is in use.
 pub struct Bytes {
     /// An object that was initialised may have such bytes. Where nothing tells: true.
     pub is_possible: unsafe fn(u64) -> bool,
@@ -42,12 +44,11 @@ pub(super) unsafe fn hash_of(addr: u64, size: u64, skip: &[u64]) -> u64 {
 /// The most threads that a system can have (PID_MAX_LIMIT): no counter of waiters is higher.
 const MOST_THREADS: u32 = 1 << 22;
 
-/// `__lock`, `__count`, `__owner`, `__nusers`, `__kind` (at 16), `__spins`, `__elision`, `__list`
-/// (where the stamp is).
+/// Of its `__kind`. The stamp is in its `__list`.
 pub const MUTEX: Bytes = Bytes {
-    // SAFETY: a mutex, of 40 bytes.
+    // SAFETY: a mutex, whose fields lie in it.
     is_possible: |addr| unsafe {
-        let (lock, kind) = (word(addr, 0), word(addr, 16));
+        let (lock, kind) = (word(addr, offset(&mutex::LOCK)), word(addr, KIND));
         // Robust, or priority-inheriting: then the lock's word has an owner's thread id in it.
         let has_owner = kind & 0x30 != 0;
         // Type, robust, protocol, shared, elision, and the priority ceiling above them.
@@ -55,98 +56,116 @@ pub const MUTEX: Bytes = Bytes {
             && (has_owner || ceiling(kind) || lock <= 2)
     },
     // SAFETY: as above.
-    is_shared: |addr| unsafe { word(addr, 16) & 0x80 != 0 && (MUTEX.is_possible)(addr) },
+    is_shared: |addr| unsafe { word(addr, KIND) & 0x80 != 0 && (MUTEX.is_possible)(addr) },
     // SAFETY: as above.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_mutex_t).is_some() },
     // SAFETY: as above. Of a destroyed one nothing changes.
-    fingerprint: |addr| unsafe { hash_of(addr, 40, &[]) },
+    fingerprint: |addr| unsafe { hash_of(addr, mutex::OBJECT.size as u64, &[]) },
 };
+
+const KIND: u64 = offset(&mutex::KIND);
 
 /// The mutex has a priority ceiling: its lock's word has it, too.
 const fn ceiling(kind: u32) -> bool {
     kind & 0x40 != 0
 }
 
-/// `__readers`, `__writers`, `__wrphase_futex`, `__writers_futex`, two pads (the stamp),
-/// `__cur_writer`, `__shared` (at 28), `__rwelision`, pads, `__flags` (at 48).
+/// Of its `__shared` and `__flags`. The stamp is in its pads.
 pub const RWLOCK: Bytes = Bytes {
-    // SAFETY: a reader-writer lock, of 56 bytes.
-    is_possible: |addr| unsafe { word(addr, 28) <= 1 && word(addr, 48) <= 3 },
+    // SAFETY: a reader-writer lock, whose fields lie in it.
+    is_possible: |addr| unsafe {
+        word(addr, RWLOCK_SHARED) <= 1 && word(addr, offset(&rwlock::FLAGS)) <= 3
+    },
     // SAFETY: as above.
-    is_shared: |addr| unsafe { word(addr, 28) == 1 },
+    is_shared: |addr| unsafe { word(addr, RWLOCK_SHARED) == 1 },
     // SAFETY: as above.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_rwlock_t).is_some() },
     // SAFETY: as above. What an acquisition would change is left out.
-    fingerprint: |addr| unsafe { hash_of(addr, 56, &[0, 4, 8, 12, 24]) },
+    fingerprint: |addr| unsafe { hash_of(addr, rwlock::OBJECT.size as u64, &RWLOCK_CHANGES) },
 };
 
-/// `__wseq`, `__g1_start`, `__g_refs`, `__g_size`, `__g1_orig_size`, `__wrefs` (at 36),
-/// `__g_signals`.
+const RWLOCK_SHARED: u64 = offset(&rwlock::SHARED);
+const RWLOCK_CHANGES: [u64; 5] = [
+    offset(&rwlock::READERS),
+    offset(&rwlock::WRITERS),
+    offset(&rwlock::WRITE_PHASE_FUTEX),
+    offset(&rwlock::WRITERS_FUTEX),
+    offset(&rwlock::CUR_WRITER),
+];
+
+/// Of its `__wrefs`, which is elsewhere since glibc 2.41.
 pub const COND: Bytes = Bytes {
-    // SAFETY: a condition variable, of 48 bytes. (Its groups' sizes are no help: who gives up
-    // waiting may take them below zero.)
-    is_possible: |addr| unsafe { word(addr, 36) & COND_IMPOSSIBLE == 0 },
+    // SAFETY: a condition variable, whose fields lie in it. (Its groups' sizes are no help: a waiter
+    // that gives up may take them below zero.)
+    is_possible: |addr| unsafe { word(addr, layouts::cond_wrefs()) & COND_IMPOSSIBLE == 0 },
     // SAFETY: as above.
     is_shared: |addr| unsafe {
-        word(addr, 36) & 1 != 0 && word(addr, 36) & COND_IMPOSSIBLE & !COND_DESTROYED == 0
+        let wrefs = word(addr, layouts::cond_wrefs());
+        wrefs & wrefs::SHARED != 0 && wrefs & COND_IMPOSSIBLE & !wrefs::DESTROYED == 0
     },
-    // SAFETY: as above.
-    is_used: |addr| unsafe { (0..48).step_by(4).any(|offset| word(addr, offset) != 0) },
+    // SAFETY: as above. The C library does not use the rest, which may hold anything.
+    is_used: |addr| unsafe {
+        (0..layouts::cond_bytes()).step_by(4).any(|offset| word(addr, offset) != 0)
+    },
     // SAFETY: as above. Destroying it changes nothing of a destroyed one; a use changes most of the
     // rest.
-    fingerprint: |addr| unsafe { u64::from(word(addr, 36) & COND_DESTROYED) | 1 },
+    fingerprint: |addr| unsafe {
+        u64::from(word(addr, layouts::cond_wrefs()) & wrefs::DESTROYED) | 1
+    },
 };
 
-/// `__wrefs`: it is being destroyed, or was.
-pub const COND_DESTROYED: u32 = 4;
-/// Bits of `__wrefs` that no condition variable has that may be used: that mark, and more waiters,
-/// which are counted from bit 3, than there can be threads.
-pub const COND_IMPOSSIBLE: u32 = COND_DESTROYED | !(MOST_THREADS * 8 - 1);
-/// Where `__wrefs` is.
-pub const COND_WREFS: usize = 36;
+/// Bits of `__wrefs` that no condition variable has that may be used: the mark of a destroyed one,
+/// and more waiters than there can be threads.
+pub const COND_IMPOSSIBLE: u32 = wrefs::DESTROYED | !(MOST_THREADS * wrefs::WAITER - 1);
 
-/// Value, waiters (at 4), `private` (at 8), pad; the rest is not used (the stamp).
+/// Of all its words. The stamp is behind them.
 pub const SEMAPHORE: Bytes = Bytes {
-    // SAFETY: a semaphore, of 32 bytes.
+    // SAFETY: a semaphore, whose fields lie in it.
     is_possible: |addr| unsafe {
-        word(addr, 0) <= i32::MAX as u32
-            && word(addr, 4) <= MOST_THREADS
-            && matches!(word(addr, 8), 0 | FUTEX_SHARED)
+        word(addr, VALUE) <= i32::MAX as u32
+            && word(addr, WAITERS) <= MOST_THREADS
+            && matches!(word(addr, offset(&semaphore::PRIVATE)), 0 | FUTEX_SHARED)
     },
     // SAFETY: as above.
-    is_shared: |addr| unsafe { word(addr, 8) == FUTEX_SHARED },
+    is_shared: |addr| unsafe { word(addr, offset(&semaphore::PRIVATE)) == FUTEX_SHARED },
     // SAFETY: as above.
     is_used: |addr| unsafe {
-        identity::stamped(addr as *const libc::sem_t).is_some() || word(addr, 0) != 0
+        identity::stamped(addr as *const libc::sem_t).is_some() || word(addr, VALUE) != 0
     },
     // SAFETY: as above. What a post or a wait would change is left out.
-    fingerprint: |addr| unsafe { hash_of(addr, 32, &[0, 4]) },
+    fingerprint: |addr| unsafe { hash_of(addr, semaphore::OBJECT.size as u64, &[VALUE, WAITERS]) },
 };
 
-/// What glibc's semaphores and barriers have that are shared with other processes.
-const FUTEX_SHARED: u32 = 128;
+const VALUE: u64 = offset(&semaphore::VALUE);
+const WAITERS: u64 = offset(&semaphore::WAITERS);
 
-/// `in`, `current_round`, `count` (at 8), `shared` (at 12), `out` (at 16).
+/// Of its `count` and `shared`.
 pub const BARRIER: Bytes = Bytes {
-    // SAFETY: a barrier, of 32 bytes.
+    // SAFETY: a barrier, whose fields lie in it.
     is_possible: |addr| unsafe {
-        (1..=i32::MAX as u32).contains(&word(addr, 8)) && matches!(word(addr, 12), 0 | FUTEX_SHARED)
+        (1..=i32::MAX as u32).contains(&word(addr, COUNT))
+            && matches!(word(addr, offset(&barrier::SHARED)), 0 | FUTEX_SHARED)
     },
     // SAFETY: as above.
-    is_shared: |addr| unsafe { word(addr, 12) == FUTEX_SHARED },
+    is_shared: |addr| unsafe { word(addr, offset(&barrier::SHARED)) == FUTEX_SHARED },
     // SAFETY: as above.
-    is_used: |addr| unsafe { word(addr, 8) != 0 },
-    // SAFETY: as above.
-    fingerprint: |addr| unsafe { hash_of(addr, 16, &[0, 4]) },
+    is_used: |addr| unsafe { word(addr, COUNT) != 0 },
+    // SAFETY: as above. What threads change that come and leave is left out.
+    fingerprint: |addr| unsafe {
+        let changes = [offset(&barrier::IN), offset(&barrier::CURRENT_ROUND)];
+        hash_of(addr, offset(&barrier::OUT), &changes)
+    },
 };
+
+const COUNT: u64 = offset(&barrier::COUNT);
 
 /// 1: free; 0 and less: taken.
 pub const SPIN: Bytes = Bytes {
-    // SAFETY: a spinlock, of 4 bytes.
-    is_possible: |addr| unsafe { word(addr, 0) as i32 <= 1 },
+    // SAFETY: a spinlock, which is a word.
+    is_possible: |addr| unsafe { word(addr, offset(&spin::WORD)) as i32 <= 1 },
     is_shared: |_| false,
     // SAFETY: as above.
-    is_used: |addr| unsafe { word(addr, 0) == 1 },
+    is_used: |addr| unsafe { word(addr, offset(&spin::WORD)) == 1 },
     // SAFETY: as above. It may have been taken since, and given up.
     fingerprint: |addr| unsafe { u64::from((SPIN.is_possible)(addr)) },
 };
@@ -158,12 +177,13 @@ const ONCE_RUNS: u32 = 1;
 
 /// The two bits; above, the fork generation that the routine runs in.
 pub const ONCE: Bytes = Bytes {
-    // SAFETY: an once control, of 4 bytes.
+    // SAFETY: an once control, which is a word.
     is_possible: |addr| unsafe {
-        matches!(word(addr, 0) & 3, ONCE_RUNS | ONCE_DONE) || word(addr, 0) == 0
+        let control = word(addr, offset(&once::WORD));
+        matches!(control & 3, ONCE_RUNS | ONCE_DONE) || control == 0
     },
     is_shared: |_| false,
     // SAFETY: as above.
-    is_used: |addr| unsafe { word(addr, 0) & 3 == ONCE_RUNS },
+    is_used: |addr| unsafe { word(addr, offset(&once::WORD)) & 3 == ONCE_RUNS },
     fingerprint: |_| 0,
 };

@@ -34,7 +34,7 @@ use lockwright_ledger::Header;
 use lockwright_ledger::layout::engines;
 use lockwright_ledger::rows::object::ObjectPools;
 
-pub use self::bytes::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
+pub use self::bytes::{COND_IMPOSSIBLE, ONCE_DONE};
 pub use self::types::Type;
 
 use crate::hosts::{Host, nothing};

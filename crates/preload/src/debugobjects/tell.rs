@@ -61,7 +61,7 @@ fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
     // twice.
     let is_new = op == Operation::InitOnStack
         // SAFETY: the caller's memory, of an object's size.
-        || modules::find(addr).is_none() && !unsafe { (kind.bytes.is_used)(addr) };
+        || modules::find(addr).is_none() && !unsafe { kind.is_used(addr) };
     if is_new {
         gone::check(addr, addr + 1, object_end::REUSED, None);
     }
@@ -83,7 +83,7 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
     }
     used::forget(addr);
     // SAFETY: just initialised.
-    let is_shared = unsafe { (kind.bytes.is_shared)(addr) };
+    let is_shared = unsafe { kind.is_shared(addr) };
     if before == Before::Over || is_shared {
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
     }
@@ -110,7 +110,7 @@ pub fn destroys(kind: &'static Type, addr: u64) -> Before {
     }
     frames::sweep();
     // SAFETY: the caller's object.
-    if unsafe { (kind.bytes.is_shared)(addr) } {
+    if unsafe { kind.is_shared(addr) } {
         return Before::Silent;
     }
     if tells_of_waiter(kind, addr, Operation::Destroy) {
@@ -143,7 +143,7 @@ fn destroys_unknown(kind: &'static Type, addr: u64) -> Before {
 #[cold]
 fn destroys_destroyed(kind: &'static Type, addr: u64) -> Before {
     // SAFETY: the caller's object.
-    let fingerprint = unsafe { (kind.bytes.fingerprint)(addr) };
+    let fingerprint = unsafe { kind.fingerprint(addr) };
     let op = Operation::AssertInit;
     match OBJECTS.apply(local(), &kind.descr, addr, op, here(0), fingerprint) {
         Some(fault) if fault.was == State::Destroyed => {
@@ -180,7 +180,7 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
     }
     let place = here_and_now(stack);
     // SAFETY: the caller still owns the memory.
-    let fingerprint = unsafe { (kind.bytes.fingerprint)(addr) };
+    let fingerprint = unsafe { kind.fingerprint(addr) };
     if let Some(fault) =
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Destroy, place, fingerprint)
     {

@@ -1,12 +1,17 @@
 //! The types that the C library has, in one table.
 
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use lockwright_engines::debugobjects::{Descr, Rules};
 use lockwright_ledger::rows::object::object_type;
 
+use lockwright_glibc::table;
+
 use super::attributes;
 use super::bytes::{self, Bytes};
+use crate::layouts;
+use crate::stack::modules;
 
 /// A type of objects: what the engine has to know of it, and what only its bytes tell.
 pub struct Type {
@@ -15,7 +20,60 @@ pub struct Type {
     /// How large an object is; 0: it is no memory.
     pub size: u64,
     /// How to read one.
-    pub bytes: Bytes,
+    bytes: Bytes,
+}
+
+/// What the bytes of an object in use tell. Where the layout of its type does not hold, they tell
+/// nothing: every answer is the one that no fault follows from.
+impl Type {
+    fn can_read(&self) -> bool {
+        layouts::holds(self.descr.type_id)
+    }
+
+    /// See [`Bytes::is_possible`].
+    ///
+    /// # Safety
+    /// An object of the type is at `addr`.
+    pub unsafe fn is_possible(&self, addr: u64) -> bool {
+        // SAFETY: the caller's promise.
+        !self.can_read() || unsafe { (self.bytes.is_possible)(addr) }
+    }
+
+    /// See [`Bytes::is_shared`]. Memory that other processes have may have shared objects.
+    ///
+    /// # Safety
+    /// As for [`Type::is_possible`].
+    pub unsafe fn is_shared(&self, addr: u64) -> bool {
+        match self.can_read() {
+            // SAFETY: the caller's promise.
+            true => unsafe { (self.bytes.is_shared)(addr) },
+            false => modules::is_shared(addr),
+        }
+    }
+
+    /// See [`Bytes::is_used`].
+    ///
+    /// # Safety
+    /// As for [`Type::is_possible`].
+    pub unsafe fn is_used(&self, addr: u64) -> bool {
+        // SAFETY: the caller's promise.
+        self.can_read() && unsafe { (self.bytes.is_used)(addr) }
+    }
+
+    /// See [`Bytes::fingerprint`]. Where nothing tells, no two are the same.
+    ///
+    /// # Safety
+    /// As for [`Type::is_possible`].
+    pub unsafe fn fingerprint(&self, addr: u64) -> u64 {
+        /// Above what hashes of small numbers may be; which number does not matter.
+        static NEXT: AtomicU64 = AtomicU64::new(1 << 63);
+        match self.can_read() {
+            // SAFETY: the caller's promise.
+            true => unsafe { (self.bytes.fingerprint)(addr) },
+            // Relaxed: a number of its own is all.
+            false => NEXT.fetch_add(2, Relaxed) | 1,
+        }
+    }
 }
 
 /// What holds of all types of the C library's: an object may be initialised again only once it was
@@ -33,19 +91,19 @@ const ALL: Rules = Rules::INIT_ONCE
 const ATTRIBUTES: Rules =
     Rules::REINIT.or(Rules::MUST_DESTROY).or(Rules::ASSERT_ALIVE).or(Rules::FINGERPRINT);
 
-/// `name: number, size, may be static, how to read one`
+/// `name: number, layout, may be static, how to read one`
 macro_rules! types {
-    ($($name:ident: $number:expr, $size:expr, $is_static:ident, $bytes:expr;)*) => { $(
+    ($($name:ident: $number:expr, $layout:ident, $is_static:ident, $bytes:expr;)*) => { $(
         #[doc = concat!("The type of that name in `object_type`.")]
         pub static $name: Type = Type {
             descr: types!(@descr $number, $is_static, {
                 unsafe extern "C" fn is_static(addr: *mut c_void) -> bool {
                     // SAFETY: the engine asks of an object of this type that is in use.
-                    unsafe { ($name.bytes.is_possible)(addr as u64) }
+                    unsafe { $name.is_possible(addr as u64) }
                 }
                 is_static
             }),
-            size: $size,
+            size: table::$layout::OBJECT.size as u64,
             bytes: $bytes,
         };
     )* };
@@ -57,20 +115,20 @@ macro_rules! types {
 }
 
 types! {
-    MUTEX: object_type::MUTEX, 40, is_static, bytes::MUTEX;
-    RWLOCK: object_type::RWLOCK, 56, is_static, bytes::RWLOCK;
-    COND: object_type::COND, 48, is_static, bytes::COND;
-    SEMAPHORE: object_type::SEMAPHORE, 32, no_static, bytes::SEMAPHORE;
-    BARRIER: object_type::BARRIER, 32, no_static, bytes::BARRIER;
-    SPIN: object_type::SPIN, 4, no_static, bytes::SPIN;
+    MUTEX: object_type::MUTEX, mutex, is_static, bytes::MUTEX;
+    RWLOCK: object_type::RWLOCK, rwlock, is_static, bytes::RWLOCK;
+    COND: object_type::COND, cond, is_static, bytes::COND;
+    SEMAPHORE: object_type::SEMAPHORE, semaphore, no_static, bytes::SEMAPHORE;
+    BARRIER: object_type::BARRIER, barrier, no_static, bytes::BARRIER;
+    SPIN: object_type::SPIN, spin, no_static, bytes::SPIN;
     // As what they are; what they are called says `number`.
-    MTX: object_type::MUTEX, 40, is_static, bytes::MUTEX;
-    CND: object_type::COND, 48, is_static, bytes::COND;
-    ATTR: object_type::ATTR, 56, attributes, attributes::ATTR;
-    MUTEXATTR: object_type::MUTEXATTR, 4, attributes, attributes::MUTEXATTR;
-    RWLOCKATTR: object_type::RWLOCKATTR, 8, attributes, attributes::RWLOCKATTR;
-    CONDATTR: object_type::CONDATTR, 4, attributes, attributes::CONDATTR;
-    BARRIERATTR: object_type::BARRIERATTR, 4, attributes, attributes::BARRIERATTR;
+    MTX: object_type::MUTEX, mutex, is_static, bytes::MUTEX;
+    CND: object_type::COND, cond, is_static, bytes::COND;
+    ATTR: object_type::ATTR, attr, attributes, attributes::ATTR;
+    MUTEXATTR: object_type::MUTEXATTR, mutex_attr, attributes, attributes::MUTEXATTR;
+    RWLOCKATTR: object_type::RWLOCKATTR, rwlock_attr, attributes, attributes::RWLOCKATTR;
+    CONDATTR: object_type::CONDATTR, cond_attr, attributes, attributes::CONDATTR;
+    BARRIERATTR: object_type::BARRIERATTR, barrier_attr, attributes, attributes::BARRIERATTR;
 }
 
 /// `timer_t`: no memory. It may be deleted while it is armed.
@@ -113,11 +171,11 @@ pub static ONCE: Type = Type {
         is_static_object: Some(once_is_static),
         ..Descr::new(object_type::ONCE, Rules::STATIC.or(Rules::ACTIVATE_ACTIVE_OK))
     },
-    size: 4,
+    size: table::once::OBJECT.size as u64,
     bytes: bytes::ONCE,
 };
 
 unsafe extern "C" fn once_is_static(addr: *mut c_void) -> bool {
     // SAFETY: as in `types!`.
-    unsafe { (bytes::ONCE.is_possible)(addr as u64) }
+    unsafe { ONCE.is_possible(addr as u64) }
 }

@@ -35,7 +35,7 @@ pub fn forget(addr: u64) {
 /// As [`used`], for one that may be initialised statically: its bytes tell most.
 pub fn used_static(kind: &'static Type, addr: u64) {
     // SAFETY: an object in use.
-    if !unsafe { (kind.bytes.is_possible)(addr) } {
+    if !unsafe { kind.is_possible(addr) } {
         first_use(kind, addr);
     }
 }
@@ -58,7 +58,7 @@ pub fn used_lock(kind: u8, addr: u64) {
 /// reported.
 pub fn used_copied(kind: &'static Type, addr: u64) {
     // SAFETY: an object in use.
-    let can_be = unsafe { (kind.bytes.is_possible)(addr) };
+    let can_be = unsafe { kind.is_possible(addr) };
     match state(kind, addr) {
         None if can_be => return,
         None | Some(State::Destroyed) => {}
@@ -90,8 +90,7 @@ fn look_at(kind: &'static Type, addr: u64, tells: impl FnOnce(&Fault) -> bool) {
     // Misuse is told once, too.
     slot(addr).store(addr, Relaxed);
     // SAFETY: an object in use.
-    let (is_shared, fingerprint) =
-        unsafe { ((kind.bytes.is_shared)(addr), (kind.bytes.fingerprint)(addr)) };
+    let (is_shared, fingerprint) = unsafe { (kind.is_shared(addr), kind.fingerprint(addr)) };
     let state = OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state);
     match state {
         // Other processes may do to it what we do not see.

@@ -200,7 +200,7 @@ pub fn find(from: u64, to: u64, is_there: bool, mut see: impl FnMut(&'static Typ
         let is_routine = slot.frame.load(Relaxed) & ROUTINE != 0;
         let is_active = match is_routine {
             // SAFETY: an object in use.
-            true => !is_there || unsafe { (kind.bytes.is_used)(addr) },
+            true => !is_there || unsafe { kind.is_used(addr) },
             false => slot.is_blocked(addr..addr + kind.size, is_same),
         };
         if owner == 0 || !is_active {

@@ -110,15 +110,16 @@ macro_rules! stub {
     };
 
     // Forwarded unless the condition variable's bytes are such as none has that may be used, or
-    // signals matter, with lockdep there to see them.
+    // signals matter, with lockdep there to see them. Which bytes the C library's version says.
     (signals $name:ident 1 ($to:path)) => {
         exported! {
             $name,
             pass!(site 1),
-            "test dword ptr [rdi + {wrefs}], {impossible}", "jnz {to}",
+            "mov rax, qword ptr [rip + {wrefs}]",
+            "test dword ptr [rdi + rax], {impossible}", "jnz {to}",
             "cmp byte ptr [rip + {matter}], 0", "jne {to}",
             "jmp qword ptr [rip + {next}]",
-            wrefs = const COND_WREFS, impossible = const COND_IMPOSSIBLE as i32,
+            wrefs = sym COND_WREFS, impossible = const COND_IMPOSSIBLE as i32,
             matter = sym lockdep::cond::SIGNALS_MATTER, to = sym $to, next = sym slot::$name
         }
     };

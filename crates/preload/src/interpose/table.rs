@@ -17,7 +17,8 @@ use super::{
     execute, freed, guarded, internal, iterate, jump, load, mutex, once, rwlock, seccomp,
     semaphore, sleeping, specific, spin, syscall, unload,
 };
-use crate::debugobjects::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, timer, types};
+use crate::debugobjects::{COND_IMPOSSIBLE, ONCE_DONE, attribute_calls, timer, types};
+use crate::layouts::COND_WREFS;
 use crate::libc::real::{self, literal, slot};
 use crate::lockdep::annotate::{self, context, user_locks};
 use crate::lockdep::{self, signal, signal_sysv, signal_wait, thread};

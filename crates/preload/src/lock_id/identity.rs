@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::
 
 use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
 use lockwright_engines::lockdep::{Core, Ident, Origin, Stretch};
+use lockwright_glibc::table::{mutex, rwlock, semaphore};
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::side_table::SideTable;
@@ -66,7 +67,7 @@ pub trait Identify {
     unsafe fn can_stamp(this: *const Self) -> bool;
 }
 
-/// glibc's `__kind` of a mutex (offset 16): the type in the low bits.
+/// glibc's `__kind` of a mutex: the type in the low bits.
 pub mod mutex_kind {
     /// PTHREAD_MUTEX_RECURSIVE.
     pub const RECURSIVE: i32 = 1;
@@ -89,18 +90,18 @@ pub mod mutex_kind {
 /// `m` points to a mutex.
 #[inline(always)]
 pub unsafe fn kind_of(m: *const pthread_mutex_t) -> i32 {
-    // SAFETY: the caller's promise; offset 16 of glibc's x86-64 layout, checked at start.
-    unsafe { m.cast::<i32>().add(4).read_volatile() }
+    // SAFETY: the caller's promise; a field of glibc's mutex, checked at start.
+    unsafe { m.cast::<i32>().byte_add(mutex::KIND.always()).read_volatile() }
 }
 
 impl Identify for pthread_mutex_t {
     // __list, used for robust mutexes only.
-    const MAGIC: usize = 24;
-    const IDENT: usize = 32;
+    const MAGIC: usize = mutex::LIST_PREV.always();
+    const IDENT: usize = mutex::LIST_NEXT.always();
     // __count, and __spins. glibc marks a destroyed mutex in __kind and looks at nothing else,
     // except at __nusers when it is destroyed again.
-    const DESTROYED_STACK: usize = 4;
-    const DESTROYED_THREAD: usize = 20;
+    const DESTROYED_STACK: usize = mutex::COUNT.always();
+    const DESTROYED_THREAD: usize = mutex::SPINS.always();
 
     unsafe fn kind(this: *const Self) -> u8 {
         // SAFETY: the caller's promise.
@@ -128,8 +129,8 @@ impl Identify for pthread_mutex_t {
 
 impl Identify for sem_t {
     // Beyond what glibc's `struct new_sem` takes of it.
-    const MAGIC: usize = 16;
-    const IDENT: usize = 24;
+    const MAGIC: usize = semaphore::PAD.always() + semaphore::PAD.size;
+    const IDENT: usize = Self::MAGIC + size_of::<u64>();
     // A destroyed one is not told from any other: these are not used.
     const DESTROYED_STACK: usize = 0;
     const DESTROYED_THREAD: usize = 0;
@@ -148,9 +149,8 @@ impl Identify for sem_t {
 /// # Safety
 /// `s` points to a semaphore.
 pub unsafe fn is_taken(s: *const sem_t) -> bool {
-    // SAFETY: the caller's promise; the value is in the first word of glibc's x86-64 layout,
-    // checked at start.
-    unsafe { s.cast::<u32>().read_volatile() == 0 }
+    // SAFETY: the caller's promise; a field of glibc's semaphore, checked at start.
+    unsafe { s.cast::<u32>().byte_add(semaphore::VALUE.always()).read_volatile() == 0 }
 }
 
 /// Locks can carry stamps.
@@ -159,17 +159,16 @@ pub fn can_stamp() -> bool {
 }
 
 impl Identify for pthread_rwlock_t {
-    // __pad2.
-    const MAGIC: usize = 40;
-    // __pad3 and __pad4.
-    const IDENT: usize = 16;
-    // In __pad1.
-    const DESTROYED_STACK: usize = 36;
-    const DESTROYED_THREAD: usize = 34;
+    const MAGIC: usize = rwlock::PAD2.always();
+    // And __pad4.
+    const IDENT: usize = rwlock::PAD3.always();
+    // Behind its first byte, which lock elision has.
+    const DESTROYED_STACK: usize = rwlock::PAD1.always() + 4;
+    const DESTROYED_THREAD: usize = rwlock::PAD1.always() + 2;
 
     unsafe fn kind(this: *const Self) -> u8 {
-        // SAFETY: the caller's promise; `__flags` at offset 48.
-        match unsafe { this.cast::<i32>().add(12).read_volatile() } {
+        // SAFETY: the caller's promise; a field of glibc's rwlock.
+        match unsafe { this.cast::<i32>().byte_add(rwlock::FLAGS.always()).read_volatile() } {
             // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP; glibc treats plain PREFER_WRITER (1) as
             // preferring readers.
             2 => lock_kind::RWLOCK_WRITER,
@@ -178,8 +177,8 @@ impl Identify for pthread_rwlock_t {
     }
 
     unsafe fn can_stamp(this: *const Self) -> bool {
-        // SAFETY: the caller's promise; `__shared` at offset 28.
-        unsafe { this.cast::<i32>().add(7).read_volatile() == 0 }
+        // SAFETY: the caller's promise; a field of glibc's rwlock.
+        unsafe { this.cast::<i32>().byte_add(rwlock::SHARED.always()).read_volatile() == 0 }
     }
 }
 

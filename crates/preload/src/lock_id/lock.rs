@@ -4,6 +4,7 @@
 use core::ffi::c_int;
 
 use libc::{pthread_mutex_t, pthread_rwlock_t};
+use lockwright_glibc::table::{mutex, rwlock};
 use lockwright_ledger::rows::mode;
 
 use super::by_address::SpinLock;
@@ -58,8 +59,7 @@ impl Lock for pthread_mutex_t {
     }
 
     fn owner(this: *mut Self) -> *const u32 {
-        // `__owner` at offset 8.
-        this.cast::<u32>().wrapping_add(2)
+        this.cast::<u32>().wrapping_byte_add(mutex::OWNER.always())
     }
 
     #[inline(always)]
@@ -92,8 +92,8 @@ impl Lock for pthread_rwlock_t {
     }
 
     fn owner(this: *mut Self) -> *const u32 {
-        // `__cur_writer` at offset 24, 0 if readers hold it.
-        this.cast::<u32>().wrapping_add(6)
+        // 0 if readers hold it.
+        this.cast::<u32>().wrapping_byte_add(rwlock::CUR_WRITER.always())
     }
 }
 

@@ -5,6 +5,7 @@ use core::ffi::c_int;
 
 use libc::pthread_mutex_t;
 use lockwright_engines::lockdep::{Acquire, Chain, Ident, ThreadState};
+use lockwright_glibc::table::mutex;
 use lockwright_ledger::rows::mode;
 
 use super::acquire::Watched;
@@ -22,8 +23,8 @@ type Mutex = *mut pthread_mutex_t;
 
 /// Somebody holds the mutex, by its own word.
 pub unsafe fn is_locked(m: Mutex) -> bool {
-    // SAFETY: the caller's mutex; `__lock` at offset 0.
-    unsafe { m.cast::<u32>().read_volatile() != 0 }
+    // SAFETY: the caller's mutex, of which this is a field.
+    unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() != 0 }
 }
 
 /// The fast path: an ordinary mutex that we know, taken in a chain that we know. `stack` is where
@@ -201,8 +202,8 @@ unsafe fn owner_here(m: Mutex) -> u32 {
 
 /// Kernel thread id of the owner, as the mutex names it.
 unsafe fn owner(m: Mutex) -> u32 {
-    // SAFETY: the caller's mutex; `__owner` at offset 8.
-    unsafe { m.cast::<u32>().add(2).read_volatile() }
+    // SAFETY: the caller's mutex, of which this is a field.
+    unsafe { m.cast::<u32>().byte_add(mutex::OWNER.always()).read_volatile() }
 }
 
 #[inline(always)]
@@ -279,8 +280,8 @@ unsafe fn acquire_special(
     {
         return block();
     }
-    // SAFETY: the caller's mutex; `__lock` at offset 0, with the owner's thread id in it.
-    let word = unsafe { m.cast::<u32>().read_volatile() };
+    // SAFETY: the caller's mutex, of which this is a field, with the owner's thread id in it.
+    let word = unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() };
     let result = match word & libc::FUTEX_TID_MASK {
         0 => block(),
         _ => {

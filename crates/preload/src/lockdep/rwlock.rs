@@ -5,6 +5,7 @@ use core::ffi::c_int;
 
 use libc::pthread_rwlock_t;
 use lockwright_engines::lockdep::ThreadState;
+use lockwright_glibc::table::rwlock;
 use lockwright_ledger::rows::{lock_kind, mode};
 
 use super::acquire::Watched;
@@ -16,11 +17,11 @@ use crate::os::tls;
 
 type RwLock = *mut pthread_rwlock_t;
 
-/// Somebody holds the lock, by its own word: `__readers` at offset 0 counts readers from bit 3 and
+/// Somebody holds the lock, by its own word: `__readers` counts readers from bit 3 and
 /// marks a writer in bit 1.
 unsafe fn is_locked(l: RwLock) -> bool {
-    // SAFETY: the caller's lock.
-    unsafe { l.cast::<u32>().read_volatile() >> 1 != 0 }
+    // SAFETY: the caller's lock, of which this is a field.
+    unsafe { l.cast::<u32>().byte_add(rwlock::READERS.always()).read_volatile() >> 1 != 0 }
 }
 
 impl Watched for pthread_rwlock_t {

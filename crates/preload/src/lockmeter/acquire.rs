@@ -6,6 +6,7 @@ use core::ffi::c_int;
 use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{CellRef, MeterThread};
+use lockwright_glibc::table::mutex;
 
 use super::wait::{self, Contended, Owner};
 use super::{Spot, Target, hold, spot, subject};
@@ -175,6 +176,7 @@ pub unsafe fn waited_for<L: Counted>(
 
 /// A special mutex is free, by its word, which has the owner's thread id.
 unsafe fn is_free<L: Lock>(lock: *mut L) -> bool {
-    // SAFETY: the caller's mutex; `__lock` at offset 0.
-    unsafe { lock.cast::<u32>().read_volatile() & libc::FUTEX_TID_MASK == 0 }
+    // SAFETY: the caller's mutex, of which this is a field.
+    let word = unsafe { lock.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() };
+    word & libc::FUTEX_TID_MASK == 0
 }

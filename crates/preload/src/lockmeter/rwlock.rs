@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU32, Ordering::*};
 use libc::pthread_rwlock_t;
 use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{CellRef, MeterThread, Overlap};
+use lockwright_glibc::table::rwlock;
 
 use super::acquire::Counted;
 use super::{clock, hold, readers_at, readers_of, tls};
@@ -93,10 +94,10 @@ unsafe fn has_come(l: RwLock) {
     }
 }
 
-/// Where the lock keeps the place of its row: bytes 36..40, padding.
+/// Where the lock keeps the place of its row: padding, behind the byte that lock elision has.
 unsafe fn place(l: RwLock) -> &'static AtomicU32 {
     // SAFETY: the caller's lock; aligned, and only accessed so.
-    unsafe { AtomicU32::from_ptr(l.cast::<u32>().add(9)) }
+    unsafe { AtomicU32::from_ptr(l.cast::<u32>().byte_add(rwlock::PAD1.always() + 4)) }
 }
 
 /// One more reader has the lock, since `since` (0: not timed).

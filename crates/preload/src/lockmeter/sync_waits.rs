@@ -4,6 +4,7 @@ use core::ffi::c_int;
 
 use libc::{clockid_t, pthread_barrier_t, pthread_t, sem_t, timespec};
 use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares, key};
+use lockwright_glibc::table::semaphore;
 use lockwright_ledger::rows::meter::wait_kind;
 
 use super::{cell_of, clock, thread, wait, wait_site};
@@ -136,8 +137,8 @@ pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site:
 
 /// A semaphore is waited for by `block`, which may get it at once: its value tells.
 pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's semaphore; the value is the low half of its first word.
-    let waits = unsafe { s.cast::<u32>().read_volatile() } == 0;
+    // SAFETY: the caller's semaphore, of which this is a field.
+    let waits = unsafe { s.cast::<u32>().byte_add(semaphore::VALUE.always()).read_volatile() } == 0;
     let Some(thread) = thread() else { return block() };
     let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
     if !waits {

@@ -1,7 +1,9 @@
 //! How much was watched, in words.
 
-use lockwright_analysis::finding::coverage::{Missing, Note, Search, Stopped, Untimed};
-use lockwright_analysis::finding::{MissingNames, ModuleNote};
+use lockwright_analysis::finding::coverage::{
+    Missing, Note, OtherLayouts, Search, Stopped, Untimed,
+};
+use lockwright_analysis::finding::{MissingNames, ModuleNote, object_types};
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_analysis::signal;
 
@@ -140,6 +142,7 @@ pub fn note(note: &Note) -> String {
         Note::PairsFolded(pairs) => {
             format!("{pairs} pairs of locks were recorded as pairs of their classes only")
         }
+        Note::OtherLayouts(other) => other_layouts(other),
         Note::SearchCut(search) => search_cut(*search).to_owned(),
         Note::DeclarationsContradict(names) => {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -160,6 +163,26 @@ pub fn note(note: &Note) -> String {
         }
         Note::Told(text) => text.clone(),
     }
+}
+
+/// Types whose objects' bytes are laid out in another way than known.
+pub fn other_layouts(other: &OtherLayouts) -> String {
+    let plural = |name: &str| format!("{name}{}", if name.ends_with('x') { "es" } else { "s" });
+    let names: Vec<String> =
+        other.types.iter().map(|&number| plural(object_types::name(number))).collect();
+    let names = match names.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    };
+    let libc = match other.libc {
+        Some(version) => format!("glibc {version}"),
+        None => "this C library".to_owned(),
+    };
+    format!(
+        "{names} of {libc} are laid out in a way that lockwright does not know: uses before \
+         initialisation or after destruction may be missing for them"
+    )
 }
 
 fn search_cut(search: Search) -> &'static str {
@@ -244,6 +267,15 @@ mod tests {
         assert_eq!(end(Exit(None)), None);
         assert_eq!(end(ExitAtOnce(Some(0))).unwrap(), "it ended by _exit(0)");
         assert_eq!(end(Signal(9)).unwrap(), "it was killed by SIGKILL");
+    }
+
+    #[test]
+    fn layouts_that_are_not_known_are_named() {
+        let note = |libc, types| other_layouts(&OtherLayouts::of(libc, types).unwrap());
+        let text = note(2 << 16 | 99, 1 << 3 | 1 << 1);
+        assert!(text.starts_with("mutexes and condition variables of glibc 2.99 are"), "{text}");
+        assert!(note(0, 1 << 5).starts_with("barriers of this C library are"));
+        assert_eq!(OtherLayouts::of(2 << 16 | 41, 0), None);
     }
 
     #[test]

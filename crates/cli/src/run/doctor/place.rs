@@ -11,7 +11,9 @@ use crate::ledger_dir::{RunDir, Surroundings, free_space};
 use crate::run::calibrate::{self, Trial};
 use crate::run::engines::Engines;
 use crate::run::preload::Preload;
+use lockwright_analysis::finding::coverage::OtherLayouts;
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
+use lockwright_report::prose::coverage;
 
 /// The version of this system's C library.
 pub fn glibc() -> String {
@@ -57,24 +59,40 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
         allocations: false,
     };
     match calibrate::trial(&preload, &engines, dir.path()) {
-        Trial::Unknown | Trial::Watched { stamped: true } => {}
-        Trial::Watched { stamped: false } => findings.push(
-            Finding::new(
-                "layout",
-                Effect::Note,
-                format!("glibc {} lays out locks in another way than lockwright knows: all is seen, but slower", glibc()),
-            )
-            .help("use a newer lockwright"),
-        ),
+        Trial::Unknown => {}
+        Trial::Watched { stamped, other_layouts } => {
+            findings.extend((!stamped).then(slower));
+            findings.extend(other_layouts.as_ref().map(objects_unread));
+        }
         // A limit explains it, and is told.
         Trial::Unwatched if !findings.is_empty() => {}
         Trial::Unwatched => findings.push(
-            Finding::new("trial", Effect::Blocks, "a program of lockwright's own could not be watched here")
-                .help("name another place for ledgers: --ledger-dir DIR")
-                .help("see whether a sandbox forbids to map files, or clears LD_PRELOAD"),
+            Finding::new(
+                "trial",
+                Effect::Blocks,
+                "a program of lockwright's own could not be watched here",
+            )
+            .help("name another place for ledgers: --ledger-dir DIR")
+            .help("see whether a sandbox forbids to map files, or clears LD_PRELOAD"),
         ),
     }
     findings
+}
+
+/// Locks carry no identity.
+fn slower() -> Finding {
+    let what = format!(
+        "glibc {} lays out locks in another way than lockwright knows: all is seen, but slower",
+        glibc()
+    );
+    Finding::new("layout", Effect::Note, what).help("use a newer lockwright")
+}
+
+/// Some objects' bytes are not read.
+fn objects_unread(other: &OtherLayouts) -> Finding {
+    Finding::new("object-layout", Effect::Hides, coverage::other_layouts(other))
+        .help("use a newer lockwright")
+        .help("if LD_PRELOAD names a library that has these functions: leave it out")
 }
 
 /// Why this process' limits leave no room for a ledger, if so.
