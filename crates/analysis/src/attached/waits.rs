@@ -1,6 +1,9 @@
 //! What a thread that sleeps in futex(2) waits for, and who has it: by the functions that it is in,
 //! and by what the C library and the kernel keep in the words there.
 
+use lockwright_glibc::Version;
+use lockwright_glibc::table::{mutex, rwlock, thread};
+
 use super::maps::Maps;
 use super::memory::Memory;
 use super::names::Names;
@@ -220,9 +223,9 @@ pub struct Thread {
 /// Bits of a futex word that are the owner's id.
 const TID_MASK: u32 = 0x3fff_ffff;
 
-/// Where glibc's pthread_mutex_t (x86-64) has the owner's id, and its kind.
-const MUTEX_OWNER: u64 = 8;
-const MUTEX_KIND: u64 = 16;
+/// Where glibc's pthread_mutex_t has the owner's id, and its kind.
+const MUTEX_OWNER: u64 = mutex::OWNER.always() as u64;
+const MUTEX_KIND: u64 = mutex::KIND.always() as u64;
 /// A bit of the kind: PTHREAD_PROCESS_SHARED.
 const MUTEX_SHARED: u32 = 128;
 
@@ -231,8 +234,9 @@ const MUTEX_KINDS: u32 = 0x3ff;
 
 /// Where glibc's pthread_rwlock_t has the readers' number, the two words that are waited at, and
 /// the writer's id.
-const RWLOCK_WORDS: [u64; 2] = [8, 12];
-const RWLOCK_WRITER: u64 = 24;
+const RWLOCK_WORDS: [u64; 2] =
+    [rwlock::WRITE_PHASE_FUTEX.always() as u64, rwlock::WRITERS_FUTEX.always() as u64];
+const RWLOCK_WRITER: u64 = rwlock::CUR_WRITER.always() as u64;
 /// Bits of the readers' word below their number.
 const RWLOCK_READER_SHIFT: u32 = 3;
 
@@ -310,7 +314,11 @@ fn holder(futex: Futex, kind: WaitKind, tids: &[u32], memory: &impl Memory) -> (
         }
         // The kernel clears the word when the thread has ended.
         WaitKind::Join => {
-            let holder = word(0).map_or(Holder::NotRecorded, |tid| known(tid, false));
+            let holder = match (word(0), joined(futex.address, memory)) {
+                (Some(0), _) => Holder::Nobody,
+                (_, Some(tid)) => known(tid, false),
+                (_, None) => Holder::NotRecorded,
+            };
             (futex.address, holder)
         }
         WaitKind::Lock(_) => (futex.address, Holder::NotRecorded),
@@ -318,6 +326,20 @@ fn holder(futex: Futex, kind: WaitKind, tids: &[u32], memory: &impl Memory) -> (
             (futex.address, Holder::NoLock)
         }
     }
+}
+
+/// The id of the thread whose end is waited for at `word` of its descriptor. Which word that is
+/// depends on the version of that process's glibc; the descriptor is the one that begins with its
+/// own address.
+fn joined(word: u64, memory: &impl Memory) -> Option<u32> {
+    const OLD: u64 = thread::TID.always() as u64;
+    const NEW: u64 = thread::JOIN_STATE.at(Version::NEWEST).unwrap() as u64;
+    let is_descriptor = |at: &u64| {
+        let own = [thread::TCB, thread::SELF].map(|field| at.wrapping_add(field.always() as u64));
+        own.iter().all(|&place| memory.u64(place) == Some(*at))
+    };
+    let descriptor = [NEW, OLD].map(|at| word.wrapping_sub(at)).into_iter().find(is_descriptor)?;
+    memory.u32(descriptor.wrapping_add(OLD))
 }
 
 #[cfg(test)]
@@ -372,6 +394,28 @@ mod tests {
         }
     }
 
+    /// Before glibc 2.43 joins wait at the thread's id, since then at a state beside it.
+    #[test]
+    fn joins_wait_for_a_thread_in_either_layout() {
+        let descriptor = |state: u32| {
+            let mut words = vec![0; 600];
+            (words[0], words[4]) = (0x1000, 0x1000);
+            (words[720 / 4], words[1576 / 4]) = (7, state);
+            Words(words)
+        };
+        let of = |at, words: &Words| {
+            let address = 0x1000 + at;
+            let join = Futex { address, is_timed: false, may_be_shared: true, is_pi: false };
+            holder(join, WaitKind::Join, &[2, 7], words).1
+        };
+        assert_eq!(of(720, &descriptor(0)), Holder::Thread(7), "to 2.42");
+        // The state is 2, and there is a thread of that id.
+        assert_eq!(of(1576, &descriptor(2)), Holder::Thread(7), "from 2.43");
+        assert_eq!(of(1576, &descriptor(0)), Holder::Nobody, "it has ended");
+        assert_eq!(of(1580, &descriptor(2)), Holder::Nobody);
+        assert_eq!(of(16, &descriptor(2)), Holder::NotRecorded);
+    }
+
     #[test]
     fn owners_are_read_where_libraries_keep_them() {
         let futex = |at: u64| Futex {
@@ -394,7 +438,7 @@ mod tests {
         assert_eq!(of(WaitKind::RwlockWrite, 12, &written), (0x1000, Holder::Thread(8)));
         let read = [2 << 3, 0, 1, 0, 0, 0, 0, 0];
         assert_eq!(of(WaitKind::RwlockWrite, 8, &read), (0x1000, Holder::Readers(2)));
-        assert_eq!(of(WaitKind::Join, 0, &[7]).1, Holder::Thread(7));
+        assert_eq!(of(WaitKind::Join, 0, &[7]).1, Holder::NotRecorded, "no thread's descriptor");
         assert_eq!(of(WaitKind::Lock("Rust Mutex"), 0, &[2]).1, Holder::NotRecorded);
         assert_eq!(of(WaitKind::Mutex, 0x100, &[2]).1, Holder::NotRecorded, "no memory there");
     }
