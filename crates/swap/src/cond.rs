@@ -6,9 +6,9 @@
 //!    4  the mark of a condition variable that has been met in this era
 //!    8  the first who waits
 //!   16  the last
-//!   24  nothing
-//!   36  1: shared with other processes, and the C library's; 2: waits are by CLOCK_MONOTONIC;
-//!       4: destroyed
+//!   24  the words of which the C library has one for its flags: that at 36, or since 2.41 that at
+//!       28 (`layout`). 1: shared with other processes, and the C library's; 2: waits are by
+//!       CLOCK_MONOTONIC; 4: destroyed
 //! ```
 //!
 //! A waiter is in the queue before it releases the mutex, so a signal wakes one that has waited
@@ -23,12 +23,15 @@
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use libc::{EINVAL, EOWNERDEAD, ETIMEDOUT, timespec};
 use lockwright::hybrid_mutex::RawHybridMutex;
+use lockwright_glibc::table::cond;
+use lockwright_glibc::table::wrefs::{DESTROYED, MONOTONIC, SHARED};
 
 use crate::choice::{self, NO_SITE};
 use crate::counts::{Count, count};
@@ -37,7 +40,7 @@ use crate::exclusive::Exclusive;
 use crate::guest::{Guest, Plain};
 use crate::mutex::Mutex;
 use crate::os::{self, Slept};
-use crate::{cancel, era, next};
+use crate::{cancel, era, layout, next};
 
 /// A condition variable in the program's memory.
 #[repr(C)]
@@ -47,16 +50,12 @@ pub struct Cond {
     /// Also looked at without the lock.
     first: AtomicPtr<Waiter>,
     last: Cell<*const Waiter>,
-    _unused: [u32; 3],
-    flags: AtomicU32,
-    _others: u64,
+    /// One of them: [`Cond::flags`].
+    words: [AtomicU32; layout::WORDS],
 }
 
-const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
-
-const SHARED: u32 = 1;
-const MONOTONIC: u32 = 2;
-const DESTROYED: u32 = 4;
+const _: () = assert!(size_of::<Cond>() == cond::OBJECT.size);
+const _: () = assert!(offset_of!(Cond, words) == layout::FIRST);
 
 /// One that waits. Its links are under the lock of the queue; once it is `CLAIMED`, they are those
 /// of who has claimed it.
@@ -87,6 +86,13 @@ const BROADCAST: u32 = 4;
 type Lock = RawHybridMutex<Guest<Plain>>;
 
 impl Cond {
+    /// What the C library has in such a word, and we too: bits of [`wrefs`].
+    #[inline]
+    fn flags(&self) -> &AtomicU32 {
+        // The place is below the number of words.
+        self.words.get(layout::flags_word()).unwrap_or(&self.words[0])
+    }
+
     /// Whether it is the C library's. If it is not, it has been marked after this.
     #[inline(always)]
     fn is_forwarded(&self) -> bool {
@@ -94,7 +100,7 @@ impl Cond {
         if self.met.load(Relaxed) == era::met(era) {
             return false;
         }
-        self.flags.load(Relaxed) & SHARED != 0 || {
+        self.flags().load(Relaxed) & SHARED != 0 || {
             self.meet(era);
             false
         }
@@ -355,7 +361,7 @@ pub unsafe extern "C-unwind" fn timedwait(
         if (*c).is_forwarded() {
             return forward(m, || next::pthread_cond_timedwait(c.cast(), m.cast(), time));
         }
-        let is_monotonic = (*c).flags.load(Relaxed) & MONOTONIC != 0;
+        let is_monotonic = (*c).flags().load(Relaxed) & MONOTONIC != 0;
         let clock = if is_monotonic { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
         let deadline = Deadline::new(clock, time);
         if deadline.is_valid() { wait(c, m, Some(deadline)) } else { EINVAL }
@@ -428,7 +434,7 @@ pub unsafe fn make(c: *mut Cond, clock: c_int) {
     };
     let flags = if clock == libc::CLOCK_MONOTONIC { MONOTONIC } else { 0 };
     // Relaxed: who shares it with others orders it.
-    cond.flags.store(flags, Relaxed);
+    cond.flags().store(flags, Relaxed);
     cond.met.store(era::met(era::current()), Relaxed);
     count(Count::Conditions);
 }
@@ -471,7 +477,7 @@ pub unsafe extern "C-unwind" fn destroy(c: *mut Cond) -> c_int {
             os::sched_yield();
         }
         (*c).met.store(0, Relaxed);
-        (*c).flags.fetch_or(DESTROYED, Relaxed);
+        (*c).flags().fetch_or(DESTROYED, Relaxed);
     }
     0
 }

@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use crate::cancel_type::condition;
 use crate::choice::{choose, target};
 use crate::counts::{Count, count};
-use crate::{c11, cancel, cancel_type, cond, mutex, rwlock, spin};
+use crate::{c11, cancel, cancel_type, cond, layout, mutex, rwlock, spin};
 
 /// `name = aliases: how to;`, where a function is either always the same (`always`; `second` and
 /// `third`: with where it returns to as such an argument), or goes where the chosen lock's is
@@ -119,6 +119,7 @@ static START: extern "C" fn() = {
     extern "C" fn start() {
         choose();
         cancel::prepare();
+        layout::try_out();
         count(Count::Programs);
     }
     start

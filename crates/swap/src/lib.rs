@@ -21,6 +21,7 @@ mod cancel_type;
 mod cond;
 
 mod choice;
+mod layout;
 
 mod careful;
 

@@ -6,6 +6,8 @@
 
 use core::arch::{asm, global_asm};
 
+use lockwright_glibc::table::thread;
+
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
@@ -53,7 +55,7 @@ pub fn librarys_id() -> u32 {
     let id: u32;
     // SAFETY: reads within the C library's own structure of this thread, which is longer.
     unsafe {
-        asm!("mov {0:e}, dword ptr fs:[0x2d0]", out(reg) id,
+        asm!("mov {0:e}, dword ptr fs:[{at}]", out(reg) id, at = const thread::TID.always(),
              options(nostack, readonly, preserves_flags));
     }
     id
