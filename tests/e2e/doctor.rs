@@ -13,15 +13,21 @@ use crate::harness::{Run, Scratch, build, check, native, program, run, rust_prog
 
 /// The diagnosis: as text, and as JSON, which says the same.
 pub fn doctor(subject: impl AsRef<OsStr>) -> (Run, Value) {
-    doctor_with(&[], subject)
+    diagnose(None, subject)
 }
 
-fn doctor_with(options: &[&str], subject: impl AsRef<OsStr>) -> (Run, Value) {
+/// The same where a library is preloaded.
+pub fn doctor_under(preload: &Path, subject: impl AsRef<OsStr>) -> (Run, Value) {
+    diagnose(Some(preload), subject)
+}
+
+fn diagnose(preload: Option<&Path>, subject: impl AsRef<OsStr>) -> (Run, Value) {
     let scratch = Scratch::new();
     let json = scratch.join("doctor.json");
     let mut command = tool();
     command.args(["doctor", "--json"]).arg(&json).arg("--ledger-dir").arg(scratch.join("ledgers"));
-    command.args(options).arg(subject.as_ref());
+    command.arg(subject.as_ref());
+    command.envs(preload.map(|library| ("LD_PRELOAD", library)));
     let run = run(command);
     let json = fs::read(&json).unwrap_or_else(|_| panic!("no JSON: {}", run.stderr));
     let json: Value = serde_json::from_slice(&json).unwrap();

@@ -56,6 +56,7 @@ mod idioms;
 mod inherited_locks;
 mod joins;
 mod kill9;
+mod layouts;
 mod leaked;
 mod library_frames;
 mod loader;
