@@ -64,8 +64,7 @@ static void destroyed_cond(void)
 	pthread_t waiter = blocked_in(waits, &cond), destroyer;
 
 	pthread_create(&destroyer, NULL, destroys_cond, NULL);
-	/* `__wrefs` */
-	await_mark((unsigned *)&cond + 9, 4);
+	await_mark(&cond.__data.__wrefs, 4);
 	pthread_mutex_lock(&door);
 	is_open = 1;
 	pthread_cond_broadcast(&cond);

@@ -37,8 +37,8 @@ static void waited()
 	});
 	await_blocked(&waiter_id);
 	std::thread deleter([changed] { delete changed; });
-	// The destructor returns only when nobody waits any more, and first puts a mark into it: `__wrefs`.
-	auto *wrefs = reinterpret_cast<volatile unsigned *>(cond) + 9;
+	// The destructor returns only when nobody waits any more, and first puts a mark into it.
+	volatile unsigned *wrefs = &cond->__data.__wrefs;
 	while (!(*wrefs & 4))
 		usleep(500);
 	{

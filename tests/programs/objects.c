@@ -140,7 +140,7 @@ static pthread_t waiter_on(void *(*routine)(void *), void *object)
 	pthread_create(&thread, NULL, routine, object);
 	/* What each of them changes when somebody comes to wait. */
 	if (routine == waits)
-		waiters += 9;
+		waiters = (volatile int *)&((pthread_cond_t *)object)->__data.__wrefs;
 	else if (routine == takes)
 		waiters += 1;
 	while (!*waiters)
