@@ -55,6 +55,7 @@ families! {
     loading;
     mutex with ELISION;
     other_names;
+    pointers;
     process;
     robust with ELISION;
     rwlock with ELISION;

@@ -7,6 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use crate::debugobjects::{self, Type, around, types, used};
 use crate::libc::real;
+use crate::os::readable;
 
 type Attribute = *mut c_void;
 
@@ -32,7 +33,10 @@ pub fn destroys(kind: &'static Type, addr: u64, destroy: impl FnOnce() -> c_int)
 }
 
 pub fn uses(kind: &'static Type, addr: u64, set: impl FnOnce() -> c_int) -> c_int {
-    used::used_copied(kind, addr);
+    // The C library may refuse what it is to set before it looks at the attribute.
+    if debugobjects::is_on() && readable::is_readable(addr as *const c_int) {
+        used::used_copied(kind, addr);
+    }
     set()
 }
 

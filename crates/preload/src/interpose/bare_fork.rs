@@ -177,9 +177,8 @@ unsafe extern "C" fn returns_twice(arguments: *const CloneArguments, len: usize)
     // Of fewer bytes, or where there are none, the call fails.
     // SAFETY: the caller's, as far as there is memory.
     len >= size_of::<CloneArguments>()
-        && unsafe { readable::value(arguments) }.is_some_and(|arguments| {
-            arguments.flags & SHARES as u64 == 0 && arguments.stack == 0
-        })
+        && unsafe { readable::value(arguments) }
+            .is_some_and(|arguments| arguments.flags & SHARES as u64 == 0 && arguments.stack == 0)
 }
 
 unsafe extern "C-unwind" fn syscall_bare(

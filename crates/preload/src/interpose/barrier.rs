@@ -18,9 +18,15 @@ pub unsafe extern "C-unwind" fn init(
     count: c_uint,
     _site: u64,
 ) -> c_int {
-    attribute_calls::made_by(&types::BARRIERATTR, attr);
+    /// What glibc calls BARRIER_IN_THRESHOLD.
+    const MOST: c_uint = c_uint::MAX / 2;
     // SAFETY: forwarded.
     let call = || unsafe { real::pthread_barrier_init(b, attr, count) };
+    if !(1..=MOST).contains(&count) {
+        // It fails, whatever is there.
+        return call();
+    }
+    attribute_calls::made_by(&types::BARRIERATTR, attr);
     let result = around::init(&types::BARRIER, b as u64, call);
     if result == 0 {
         // SAFETY: attributes that the C library has read, whose only field says whether the barrier is

@@ -15,6 +15,7 @@ use crate::callsite::Return;
 use crate::lockmeter::acquire::may_recur;
 use crate::lockmeter::wait::{self, Contended, Owner};
 use crate::lockmeter::{Target, cond, hold, is_wanted, rwlock, spot, subject, sync_waits, tls};
+use crate::os::deadline;
 
 /// The wrappers of a process that is only checked, for lockmeter's to stand before.
 mod lockdep {
@@ -131,7 +132,14 @@ pub unsafe extern "C-unwind" fn cond_timedwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { cond::around(m, site, || lockdep::cond_timedwait(c, m, t, site)) }
+    let block = || unsafe { lockdep::cond_timedwait(c, m, t, site) };
+    // SAFETY: the caller's mutex and deadline.
+    unsafe {
+        match deadline::is_time(t) {
+            true => cond::around(m, site, block),
+            false => block(),
+        }
+    }
 }
 
 pub unsafe extern "C-unwind" fn cond_clockwait(
@@ -142,7 +150,14 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { cond::around(m, site, || lockdep::cond_clockwait(c, m, k, t, site)) }
+    let block = || unsafe { lockdep::cond_clockwait(c, m, k, t, site) };
+    // SAFETY: the caller's mutex and deadline.
+    unsafe {
+        match deadline::is_time(t) && deadline::is_clock(k) {
+            true => cond::around(m, site, block),
+            false => block(),
+        }
+    }
 }
 
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
@@ -173,7 +188,14 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_timedwait(s, t, site, back)) }
+    let block = || unsafe { lockdep::sem_timedwait(s, t, site, back) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_time(t) {
+            true => sync_waits::sem_whole(s, site, block),
+            false => block(),
+        }
+    }
 }
 
 pub unsafe extern "C-unwind" fn sem_clockwait(
@@ -184,5 +206,12 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_clockwait(s, c, t, site, back)) }
+    let block = || unsafe { lockdep::sem_clockwait(s, c, t, site, back) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_clock(c) && deadline::is_time(t) {
+            true => sync_waits::sem_whole(s, site, block),
+            false => block(),
+        }
+    }
 }

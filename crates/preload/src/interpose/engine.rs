@@ -110,12 +110,18 @@ impl Engine for Both {
     #[inline(always)]
     unsafe fn acquire<L: Lock>(
         Call { lock, mode, site, back }: Call<L>,
-        _is_valid: impl FnOnce() -> bool,
-        _block: impl FnOnce(*mut L) -> c_int,
+        is_valid: impl FnOnce() -> bool,
+        block: impl FnOnce(*mut L) -> c_int,
         by_lockdep: impl FnOnce() -> c_int,
     ) -> c_int {
-        // SAFETY: the caller's lock.
-        unsafe { both::acquire(lock, mode & mode::READ, site, back, false, by_lockdep) }
+        match is_valid() {
+            true => {
+                let mode = mode & mode::READ;
+                // SAFETY: the caller's lock.
+                unsafe { both::acquire(lock, mode, site, back, false, by_lockdep) }
+            }
+            false => block(lock),
+        }
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@ use super::lives;
 use crate::callsite::Return;
 use crate::debugobjects::{attribute_calls, types};
 use crate::libc::real;
+use crate::lock_id::pages;
 use crate::os::deadline;
 
 type RwLock = *mut pthread_rwlock_t;
@@ -32,6 +33,10 @@ pub unsafe extern "C-unwind" fn init(
 
 /// `pthread_rwlock_destroy`.
 pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
+    if !pages::has_memory(l) {
+        // SAFETY: forwarded; the C library does not look.
+        return unsafe { real::pthread_rwlock_destroy(l) };
+    }
     // SAFETY: forwarded; the caller's lock.
     unsafe { lives::destroy(&types::RWLOCK, l, || real::pthread_rwlock_destroy(l)) }
 }

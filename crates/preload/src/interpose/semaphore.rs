@@ -8,7 +8,7 @@ use lockwright_ledger::rows::mode;
 use crate::callsite::Return;
 use crate::debugobjects::{around, types, waiters};
 use crate::libc::real;
-use crate::lock_id::identity;
+use crate::lock_id::{identity, pages};
 use crate::lockdep::semaphore;
 use crate::os::deadline;
 
@@ -20,6 +20,12 @@ pub unsafe extern "C-unwind" fn init(
     value: c_uint,
     _site: u64,
 ) -> c_int {
+    /// SEM_VALUE_MAX.
+    const MOST: c_uint = c_int::MAX as c_uint;
+    if value > MOST {
+        // SAFETY: forwarded; it fails, whatever is there.
+        return unsafe { real::sem_init(s, shared, value) };
+    }
     // SAFETY: forwarded; the caller's memory.
     let result = around::init(&types::SEMAPHORE, s as u64, || unsafe {
         semaphore::end(s);
@@ -33,6 +39,10 @@ pub unsafe extern "C-unwind" fn init(
 }
 
 pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
+    if !pages::has_memory(s) {
+        // SAFETY: forwarded; the C library does not look.
+        return unsafe { real::sem_destroy(s) };
+    }
     // SAFETY: forwarded; the caller's semaphore.
     around::destroy(&types::SEMAPHORE, s as u64, || unsafe {
         semaphore::end(s);

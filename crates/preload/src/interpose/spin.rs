@@ -10,6 +10,7 @@ use crate::callsite::Return;
 use crate::debugobjects::types;
 use crate::libc::real;
 use crate::lock_id::by_address::spin_lock;
+use crate::lock_id::pages;
 use crate::stack::modules;
 
 type Spin = *mut pthread_spinlock_t;
@@ -25,6 +26,10 @@ pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_in
 
 /// `pthread_spin_destroy`.
 pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
+    if !pages::has_memory(l) {
+        // SAFETY: forwarded; the C library does not look.
+        return unsafe { real::pthread_spin_destroy(l) };
+    }
     let lock = spin_lock(l).cast_mut();
     // SAFETY: forwarded; the caller's lock.
     unsafe { lives::destroy(&types::SPIN, lock, || real::pthread_spin_destroy(l)) }

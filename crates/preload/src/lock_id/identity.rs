@@ -81,7 +81,9 @@ pub mod mutex_kind {
     pub const PSHARED: i32 = 128;
     /// Robust, priority-inheriting, priority-protected: lock and trylock differ in more than
     /// waiting.
-    pub const SPECIAL: i32 = ROBUST | 32 | 64;
+    pub const SPECIAL: i32 = ROBUST | 32 | PROTECT;
+    /// With a priority ceiling.
+    pub const PROTECT: i32 = 64;
 }
 
 /// `__kind` of a mutex.

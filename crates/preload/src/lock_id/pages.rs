@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
+use crate::os::readable;
+
 /// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and
 /// [`UNSTAMPED`]. A page with nothing in it costs `free` a load and a branch.
 pub static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
@@ -54,6 +56,14 @@ fn note_page(page: u64, what: u8) {
 /// that goes here and now was noted before it came to that.
 pub fn is_noted(from: u64, to: u64) -> bool {
     lines_of(from, to).any(|(page, lines)| LINES[page as usize % PAGES].load(Relaxed) & lines != 0)
+}
+
+/// There is an object at `at`, or there was: the C library answers the end of some without a look
+/// at them.
+pub fn has_memory<T>(at: *const T) -> bool {
+    let from = at as u64;
+    let to = from.saturating_add(size_of::<T>() as u64);
+    from != 0 && (is_noted(from, to) || readable::is_readable(at))
 }
 
 /// The pages of `[from, to)`, which is not empty, and for each the bits of its lines in there. More

@@ -310,6 +310,11 @@ pub unsafe extern "C-unwind" fn setprioceiling(
 ) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_mutex_setprioceiling(m, ceiling, old) };
+    // SAFETY: the caller's mutex.
+    if unsafe { identity::kind_of(m) } & mutex_kind::PROTECT == 0 {
+        // It fails, and leaves the mutex alone.
+        return block();
+    }
     let Some((thread, ident)) = watch::subject(m) else { return block() };
     // What it holds it does not take.
     if !thread.is_idle() && thread.find(m as u64).is_some() {

@@ -12,6 +12,7 @@ use lockwright_ledger::rows::mode;
 use super::{Spot, WHAT, cell_of, hold, sync_waits, thread, wait, wait_site};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Identify};
+use crate::os::deadline;
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -30,7 +31,14 @@ pub unsafe extern "C-unwind" fn timedwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { around(m, site, || real::pthread_cond_timedwait(c, m, t)) }
+    let block = || unsafe { real::pthread_cond_timedwait(c, m, t) };
+    // SAFETY: the caller's mutex and deadline.
+    unsafe {
+        match deadline::is_time(t) {
+            true => around(m, site, block),
+            false => block(),
+        }
+    }
 }
 
 /// `pthread_cond_clockwait`.
@@ -42,7 +50,14 @@ pub unsafe extern "C-unwind" fn clockwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { around(m, site, || real::pthread_cond_clockwait(c, m, clock, t)) }
+    let block = || unsafe { real::pthread_cond_clockwait(c, m, clock, t) };
+    // SAFETY: the caller's mutex and deadline.
+    unsafe {
+        match deadline::is_time(t) && deadline::is_clock(clock) {
+            true => around(m, site, block),
+            false => block(),
+        }
+    }
 }
 
 /// A condition wait, by `block`, that gives up `m` and takes it again.

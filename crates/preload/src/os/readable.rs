@@ -64,6 +64,11 @@ impl Look {
     }
 }
 
+/// Whether all of what is at `at` can be read; null cannot.
+pub fn is_readable<T>(at: *const T) -> bool {
+    Look::new().reaches(at.addr(), size_of::<T>())
+}
+
 /// What is at `at`, if it can be read; `None` of null, too.
 ///
 /// # Safety
