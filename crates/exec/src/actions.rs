@@ -104,7 +104,8 @@ mod tests {
     use crate::Name;
 
     unsafe extern "C" {
-        fn posix_spawn_file_actions_addchdir_np(actions: *mut c_void, path: *const c_char) -> c_int;
+        fn posix_spawn_file_actions_addchdir_np(actions: *mut c_void, path: *const c_char)
+        -> c_int;
         fn posix_spawn_file_actions_addfchdir_np(actions: *mut c_void, fd: c_int) -> c_int;
     }
 

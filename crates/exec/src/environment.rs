@@ -147,11 +147,7 @@ unsafe fn with<const WORDS: usize>(
 }
 
 /// Writes the variable with what stays of `list`. False: that is nothing.
-fn write_others(
-    text: &mut [MaybeUninit<u8>],
-    list: &[u8],
-    goes: fn(&[u8]) -> bool,
-) -> bool {
+fn write_others(text: &mut [MaybeUninit<u8>], list: &[u8], goes: fn(&[u8]) -> bool) -> bool {
     let mut room = text.iter_mut();
     let mut push = |bytes: &[u8]| {
         // In this order: the other one would lose a place at each end.
@@ -218,7 +214,8 @@ mod tests {
     #[test]
     fn no_environment_is_an_empty_one() {
         // SAFETY: null is allowed.
-        let result = unsafe { without(is_ours, core::ptr::null(), &mut |none| none.is_null().into()) };
+        let result =
+            unsafe { without(is_ours, core::ptr::null(), &mut |none| none.is_null().into()) };
         assert_eq!(result, 1);
     }
 

@@ -149,8 +149,7 @@ impl Elf {
         let at = self.headers.checked_add(index.checked_mul(self.header_len)?)?;
         let header = read_at(self.fd, &mut buffer, at);
         let (wide, narrow) = ([8, 16, 32], [4, 8, 16]);
-        let ([offset, address, len], size) =
-            if self.is_wide { (wide, 8) } else { (narrow, 4) };
+        let ([offset, address, len], size) = if self.is_wide { (wide, 8) } else { (narrow, 4) };
         Some(Segment {
             kind: self.number(header, 0, 4)?,
             offset: self.number(header, offset, size)?,
@@ -184,11 +183,12 @@ impl Elf {
             return Image::Refusing;
         }
         let mut buffer = [0; 128];
-        if is_other_loader(read_at(self.fd, &mut buffer, loader.offset)
-            .split(|&b| b == 0)
-            .next()
-            .unwrap_or_default())
-        {
+        if is_other_loader(
+            read_at(self.fd, &mut buffer, loader.offset)
+                .split(|&b| b == 0)
+                .next()
+                .unwrap_or_default(),
+        ) {
             return Image::Refusing;
         }
         let needs = find(number::DYNAMIC).is_some_and(|section| self.needs_a_sanitizer(section));

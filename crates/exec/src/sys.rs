@@ -90,8 +90,7 @@ pub fn is_absent(path: &CStr, flags: c_int) -> bool {
 
 /// What the file has at `offset`, as far as there is room.
 pub fn read_at(fd: c_int, buffer: &mut [u8], offset: u64) -> &[u8] {
-    let arguments =
-        [fd as usize, buffer.as_mut_ptr().addr(), buffer.len(), offset as usize];
+    let arguments = [fd as usize, buffer.as_mut_ptr().addr(), buffer.len(), offset as usize];
     // SAFETY: the kernel writes to the buffer alone.
     let len = unsafe { call(libc::SYS_pread64, arguments) };
     &buffer[..usize::try_from(len).unwrap_or(0)]

@@ -13,8 +13,8 @@ use std::{fmt, ptr};
 
 use crate::file;
 use crate::layout::{
-    self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, KEPT_WORDS, MAGIC, MAX_EXTENTS, MAX_FRAMES, MAX_TEXT,
-    TableId, annex, extent_rows, locate,
+    self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, KEPT_WORDS, MAGIC, MAX_EXTENTS,
+    MAX_FRAMES, MAX_TEXT, TableId, annex, extent_rows, locate,
 };
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{Held, Row, Stack, StackWords, Text, Thread};

@@ -42,7 +42,9 @@ impl<T> Taken<T> {
         }
         if error == 0 {
             // SAFETY: this record outlives the call.
-            unsafe { cancel::resume_or(give_back::<T>, core::ptr::from_ref(self).cast_mut().cast()) };
+            unsafe {
+                cancel::resume_or(give_back::<T>, core::ptr::from_ref(self).cast_mut().cast())
+            };
         } else {
             cancel::resume();
         }

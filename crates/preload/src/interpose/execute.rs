@@ -422,13 +422,10 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
 fn shell() {
     const SHELL: &CStr = c"/bin/sh";
     // SAFETY: the program's environment.
-    let call =
-        unsafe { Call::begin(Some(Name::At(libc::AT_FDCWD, SHELL)), environment(), false) };
+    let call = unsafe { Call::begin(Some(Name::At(libc::AT_FDCWD, SHELL)), environment(), false) };
     // What passes the library on is watched, or tells itself that it is not: this environment is
     // nobody's to change.
-    let is_silent = |call: &Call| {
-        [sort::CLEARED, sort::HIDDEN, sort::UNABLE].contains(&call.sort)
-    };
+    let is_silent = |call: &Call| [sort::CLEARED, sort::HIDDEN, sort::UNABLE].contains(&call.sort);
     if let Some(call) = call.filter(is_silent) {
         call.tell(0, SHELL.to_bytes(), false);
     }

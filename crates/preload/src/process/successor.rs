@@ -35,7 +35,8 @@ impl Start {
     pub unsafe fn of(name: Name<'_>, environment: Strings, is_first: bool, passes: bool) -> Self {
         // SAFETY: the caller's promise.
         let preloaded = unsafe { environment::preloaded(environment) };
-        let Some(library) = environment::entries(preloaded).find(|entry| environment::is_ours(entry))
+        let Some(library) =
+            environment::entries(preloaded).find(|entry| environment::is_ours(entry))
         else {
             return Self::AsGiven;
         };
@@ -46,7 +47,11 @@ impl Start {
             _ if passes && run::is_hidden() || lockwright_exec::is_hidden(library) => Self::Hidden,
             Program::Ignoring => Self::AsGiven,
             Program::Loading | Program::Unknown => {
-                if passes && !is_first && follow::is_nobody() { Self::LeftOut } else { Self::AsGiven }
+                if passes && !is_first && follow::is_nobody() {
+                    Self::LeftOut
+                } else {
+                    Self::AsGiven
+                }
             }
         }
     }

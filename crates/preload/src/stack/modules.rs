@@ -13,8 +13,8 @@ use lockwright_engines::lockdep::Core;
 use lockwright_ledger::rows;
 
 use super::scratch;
-use crate::os::{loader, sys};
 use crate::os::upcall::Upcall;
+use crate::os::{loader, sys};
 
 /// Is told what addresses are no module any more.
 pub static UNLOADED: Upcall<fn(u64, u64)> = Upcall::none();
