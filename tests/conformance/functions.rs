@@ -14,6 +14,8 @@ use crate::family::Family;
 
 /// The preload library, as the tool carries it.
 const PRELOAD: &str = env!("LOCKWRIGHT_PRELOAD_SO");
+/// The swap library, likewise.
+const SWAP: &str = env!("LOCKWRIGHT_SWAP_SO");
 
 /// The oldest glibc that it must load with.
 const OLDEST: (u32, u32) = (2, 31);
@@ -178,6 +180,41 @@ fn every_function_is_called_by_a_case() {
     assert!(missing.is_empty(), "no case calls {missing:?}");
 }
 
+/// Functions of the table that take a pointer, by the list of the next definitions.
+fn take_pointers() -> Vec<&'static str> {
+    let list = include_str!("../../crates/preload/src/libc/real.rs");
+    let rows = list.lines().filter(|line| line.starts_with("    ") && line.ends_with(';'));
+    let rows = rows.filter_map(|row| row.split_once(") -> ")?.0.trim().split_once('('));
+    let is_pointer =
+        |arguments: &str| ["*mut", "*const", "Strings"].iter().any(|p| arguments.contains(p));
+    let names: Vec<_> =
+        rows.filter(|(_, arguments)| is_pointer(arguments)).map(|(name, _)| name).collect();
+    assert!(names.len() > 150 && names.contains(&"execveat"), "{names:?}");
+    names
+}
+
+#[test]
+fn every_function_is_called_with_no_memory() {
+    // By these names nobody can be linked with them any more, or only fortified programs are; and
+    // ours alone calls the last.
+    const OTHERS: &[&str] = &[
+        "__longjmp_chk",
+        "__ppoll_chk",
+        "__pthread_mutexattr_destroy",
+        "__pthread_mutexattr_init",
+        "__pthread_mutexattr_settype",
+        "pthread_mutexattr_setkind_np",
+        "pthread_mutexattr_setrobust_np",
+        "pthread_setspecific",
+    ];
+    let called = symbols(Family::build("pointers").program(), false);
+    let missing: Vec<_> = take_pointers()
+        .into_iter()
+        .filter(|name| !called.contains(*name) && !OTHERS.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "no case of pointers.c calls {missing:?}");
+}
+
 /// Libraries that it needs, and the versions of their symbols.
 fn needs() -> (Vec<String>, Vec<String>) {
     let bytes = std::fs::read(PRELOAD).expect("the preload library");
@@ -225,6 +262,66 @@ fn the_library_loads_with_every_glibc() {
         let minor = minor.split('.').next().unwrap_or(minor);
         let number = (major.parse().expect("a number"), minor.parse().expect("a number"));
         assert!(number <= OLDEST, "{version} is younger than {OLDEST:?}");
+    }
+}
+
+/// What any shared object may ask for: the compiler's.
+const OF_ANY: &[&str] = &[
+    "__cxa_finalize",
+    "__gmon_start__",
+    "_ITM_deregisterTMCloneTable",
+    "_ITM_registerTMCloneTable",
+];
+
+/// All that the preload library asks of others.
+const ASKED_BY_PRELOAD: &[&str] = &[
+    "__errno_location",
+    "_r_debug",
+    "abort",
+    "environ",
+    "getauxval",
+    "getenv",
+    "on_exit",
+    "pthread_self",
+    "sched_getcpu",
+    "sysconf",
+];
+
+/// All that the swap library does.
+const ASKED_BY_SWAP: &[&str] = &[
+    "__pthread_register_cancel",
+    "__pthread_unregister_cancel",
+    "__pthread_unwind_next",
+    "__register_atfork",
+    "__sigsetjmp",
+    "abort",
+    "clock_gettime",
+    "dl_iterate_phdr",
+    "dlsym",
+    "dlvsym",
+    "environ",
+    "pthread_condattr_getclock",
+    "pthread_condattr_getpshared",
+    "pthread_key_create",
+    "pthread_key_delete",
+    "pthread_mutexattr_getprotocol",
+    "pthread_mutexattr_getpshared",
+    "pthread_mutexattr_getrobust",
+    "pthread_mutexattr_gettype",
+    "pthread_rwlockattr_getkind_np",
+    "pthread_rwlockattr_getpshared",
+    "pthread_setcanceltype",
+    "pthread_setspecific",
+];
+
+/// A function of the program's own, or of its allocator or sanitizer, is not called by accident:
+/// what is asked of others is what is listed, and each is needed.
+#[test]
+fn the_libraries_ask_for_nothing_else() {
+    for (library, asked) in [(PRELOAD, ASKED_BY_PRELOAD), (SWAP, ASKED_BY_SWAP)] {
+        let expected = OF_ANY.iter().chain(asked).map(|&name| name.to_owned());
+        let found = symbols(Path::new(library), false);
+        assert_eq!(found, expected.collect(), "{library}");
     }
 }
 

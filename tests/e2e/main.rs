@@ -11,6 +11,7 @@ mod address_space;
 mod advice;
 mod all_keys;
 mod allocations;
+mod allocators;
 mod annotations;
 mod atomic_sleep;
 mod attach;

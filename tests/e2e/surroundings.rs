@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::annotations::CIRCULAR;
-use crate::harness::{FOUND, build, check, native, program, skip, target_tmp};
+use crate::harness::{
+    FOUND, build, build_by, check, installed, native, program, skip, target_tmp, under,
+};
 
 /// Runs it alone and under the tool, with a library loaded before the C library's or none, and
 /// compares.
@@ -50,7 +52,7 @@ fn where_a_program_is_elsewhere() {
 
 /// Where a library of the C compiler's search path is. None skips the test, plainly; in CI it fails
 /// it.
-fn installed_library(file: &str, package: &str) -> Option<PathBuf> {
+pub fn installed_library(file: &str, package: &str) -> Option<PathBuf> {
     let found = Command::new("cc").arg(format!("-print-file-name={file}")).output().expect("cc");
     let path = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
     if path.is_absolute() {
@@ -63,10 +65,11 @@ fn installed_library(file: &str, package: &str) -> Option<PathBuf> {
 }
 
 /// With these the program's `malloc` and `free` are none of the C library's.
-const MALLOCS: [(&str, &str); 3] = [
+pub const MALLOCS: [(&str, &str); 4] = [
     ("libjemalloc.so.2", "libjemalloc2"),
     ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
     ("libmimalloc.so.2.0", "libmimalloc2.0"),
+    ("libtbbmalloc_proxy.so.2", "libtbbmalloc2"),
 ];
 
 #[test]
@@ -81,4 +84,21 @@ fn where_malloc_is_another() {
 fn where_another_library_stands_before_the_same_functions() {
     let library: PathBuf = build("another_preload.c", &["-shared", "-fPIC"]);
     is_the_same(&["plain"], Some(&library));
+}
+
+/// A sanitizer that is linked into the program has functions of its own for memory, which ours must
+/// not call: to it our accesses would be the program's.
+#[test]
+fn where_a_sanitizer_is_linked_in() {
+    if installed(&["clang"], "clang").is_none() {
+        return;
+    }
+    let program = build_by("clang", "contended.c", &["-fsanitize=thread"]);
+    let alone = native(&program).run();
+    assert_eq!((alone.text().as_str(), alone.code()), ("16000\n", 0), "{}", alone.stderr);
+    for command in ["check", "meter", "run"] {
+        let run = under(command, &[] as &[&str], &program).run();
+        assert!(!run.stderr.contains("ThreadSanitizer"), "{command}: {}", run.stderr);
+        assert_eq!((run.text(), run.code()), (alone.text(), 0), "{command}: {}", run.stderr);
+    }
 }
