@@ -356,6 +356,12 @@ pub unsafe extern "C-unwind" fn timedwait(
     m: *mut Mutex,
     time: *const timespec,
 ) -> c_int {
+    // SAFETY: the caller's time.
+    let deadline = unsafe { Deadline::new(libc::CLOCK_REALTIME, time) };
+    // As the C library, before a look at the objects.
+    if !deadline.is_valid() {
+        return EINVAL;
+    }
     // SAFETY: the caller's objects; forwarded if it is not ours.
     unsafe {
         if (*c).is_forwarded() {
@@ -363,8 +369,7 @@ pub unsafe extern "C-unwind" fn timedwait(
         }
         let is_monotonic = (*c).flags().load(Relaxed) & MONOTONIC != 0;
         let clock = if is_monotonic { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
-        let deadline = Deadline::new(clock, time);
-        if deadline.is_valid() { wait(c, m, Some(deadline)) } else { EINVAL }
+        wait(c, m, Some(Deadline { clock, ..deadline }))
     }
 }
 
@@ -378,14 +383,18 @@ pub unsafe extern "C-unwind" fn clockwait(
     clock: c_int,
     time: *const timespec,
 ) -> c_int {
+    // SAFETY: the caller's time.
+    let deadline = unsafe { Deadline::new(clock, time) };
+    // As the C library, before a look at the objects.
+    if !deadline.is_valid() || !deadline.has_clock() {
+        return EINVAL;
+    }
     // SAFETY: the caller's objects; forwarded if it is not ours.
     unsafe {
         if (*c).is_forwarded() {
             return forward(m, || next::pthread_cond_clockwait(c.cast(), m.cast(), clock, time));
         }
-        let deadline = Deadline::new(clock, time);
-        let is_known = deadline.is_valid() && deadline.has_clock();
-        if is_known { wait(c, m, Some(deadline)) } else { EINVAL }
+        wait(c, m, Some(deadline))
     }
 }
 

@@ -46,6 +46,8 @@ mod era;
 mod next;
 
 mod environment;
+#[path = "../../preload/src/os/mem.rs"]
+mod mem;
 mod os;
 mod tls;
 

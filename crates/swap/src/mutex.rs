@@ -30,7 +30,7 @@ use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 
 use crate::counts::{Count, count};
-use crate::deadline::Deadline;
+use crate::deadline::{self, Deadline};
 use crate::selection::{self, Verdict};
 use crate::{era, guest, next, os};
 
@@ -336,7 +336,8 @@ impl Mutex {
             }
         }
         if self.owner() == 0 {
-            // A fault of the program's that the C library lets pass, too.
+            // A fault of the program's that the C library lets pass, too; but it writes.
+            self.users.fetch_add(0, Relaxed);
             return 0;
         }
         if self.shape.load(Relaxed) == shape(kind, era) {
@@ -423,6 +424,30 @@ pub unsafe fn lock_until<L: OfMutex>(
     }
 }
 
+/// As [`lock_until`], with a look at the time only if the mutex is not free: there may be none.
+///
+/// # Safety
+/// `m` points to a mutex. If that is not free, `time` points to a time or is null.
+unsafe fn lock_by<L: OfMutex>(
+    m: *mut Mutex,
+    clock: c_int,
+    time: *const libc::timespec,
+    site: usize,
+) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { &*m };
+    if !mutex.is_replaced() {
+        return None;
+    }
+    // SAFETY: a mutex of a kind that is replaced; the caller's time.
+    unsafe {
+        match mutex.acquire::<L>(Want::Now, site) {
+            Some(EBUSY) => lock_until::<L>(m, Deadline::given(clock, time), site),
+            taken => taken,
+        }
+    }
+}
+
 /// `pthread_mutex_timedlock`.
 ///
 /// # Safety
@@ -433,7 +458,7 @@ pub unsafe extern "C-unwind" fn timedlock<L: OfMutex>(
     site: usize,
 ) -> c_int {
     // SAFETY: the caller's mutex, and time, if there is one.
-    let taken = unsafe { lock_until::<L>(m, Deadline::given(libc::CLOCK_REALTIME, time), site) };
+    let taken = unsafe { lock_by::<L>(m, libc::CLOCK_REALTIME, time, site) };
     // SAFETY: forwarded, where it is the C library's.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_timedlock(m.cast(), time) })
 }
@@ -448,8 +473,12 @@ pub unsafe extern "C-unwind" fn clocklock<L: OfMutex>(
     time: *const libc::timespec,
     site: usize,
 ) -> c_int {
+    // As the C library, before a look at the mutex.
+    if !deadline::is_known(clock) {
+        return EINVAL;
+    }
     // SAFETY: the caller's mutex, and time, if there is one.
-    let taken = unsafe { lock_until::<L>(m, Deadline::given(clock, time), site) };
+    let taken = unsafe { lock_by::<L>(m, clock, time, site) };
     // SAFETY: forwarded, where it is the C library's.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_clocklock(m.cast(), clock, time) })
 }

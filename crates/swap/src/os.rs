@@ -75,6 +75,20 @@ pub fn futex_wake(word: *const AtomicU32, count: u32, bits: u32) {
     unsafe { call(libc::SYS_futex, [word.addr(), operation as usize, count, 0, 0, bits as usize]) };
 }
 
+/// Whether there is memory with a `T` at `at`: the kernel, asked for no operation, copies 8 bytes
+/// before it refuses.
+pub fn can_read<T>(at: *const T) -> bool {
+    const NO_OPERATION: usize = c_int::MAX as usize;
+    const WORD: usize = 8;
+    let is_there = |at: usize| {
+        let arguments = [NO_OPERATION, at & !(WORD - 1), 0, WORD, 0, 0];
+        // SAFETY: the kernel takes any address.
+        unsafe { call(libc::SYS_rt_sigprocmask, arguments) != -(libc::EFAULT as isize) }
+    };
+    let last = at.addr().saturating_add(size_of::<T>() - 1);
+    !at.is_null() && is_there(at.addr()) && is_there(last)
+}
+
 /// The id of the calling thread.
 pub fn gettid() -> u32 {
     // SAFETY: it takes no arguments.

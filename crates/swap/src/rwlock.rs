@@ -24,7 +24,7 @@ use lockwright::preference_rwlock::{Mode, Preference, RawPreferenceRwLock, Refus
 use crate::counts::{Count, count};
 use crate::deadline::Deadline;
 use crate::guest::Futexes;
-use crate::{era, next, selection};
+use crate::{era, next, os, selection};
 
 /// A reader-writer lock in the program's memory.
 #[repr(C)]
@@ -128,7 +128,6 @@ impl RwLock {
         let is_writer = self.writer.load(Relaxed) == me;
         let preference = self.preference();
         let taken = match patience {
-            Patience::Until(deadline) if !deadline.is_valid() => return EINVAL,
             Patience::None if is_writer => return EBUSY,
             _ if is_writer => return EDEADLK,
             Patience::None => self.lock.try_lock(mode, preference),
@@ -150,8 +149,11 @@ impl RwLock {
 
     /// Releases the lock, whoever holds it. Not of this era: nobody of this process waits for it.
     fn release(&self, of_this_era: bool) -> c_int {
-        // None: a fault of the program's.
-        let Some(mode) = self.lock.holder() else { return 0 };
+        let Some(mode) = self.lock.holder() else {
+            // A fault of the program's; of another sort where the C library could not write.
+            self.met.fetch_or(0, Relaxed);
+            return 0;
+        };
         if mode == Mode::Write {
             self.writer.store(0, Relaxed);
         }
@@ -179,10 +181,13 @@ pub unsafe fn lock_until(
     deadline: Option<Deadline>,
     site: usize,
 ) -> Option<c_int> {
+    // As the C library, before a look at the lock.
+    if deadline.as_ref().is_some_and(|time| !time.has_clock() || !time.is_valid()) {
+        return Some(EINVAL);
+    }
     // SAFETY: the caller's promise.
     let lock = unsafe { &*l };
     lock.is_ours(site).then(|| match &deadline {
-        Some(deadline) if !deadline.has_clock() => EINVAL,
         Some(deadline) => lock.acquire(mode, Patience::Until(deadline)),
         None => lock.acquire(mode, Patience::Endless),
     })
@@ -303,8 +308,9 @@ pub unsafe extern "C-unwind" fn init(l: *mut RwLock, attr: *const c_void, site: 
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn destroy(l: *mut RwLock) -> c_int {
-    // SAFETY: the caller's lock.
-    if unsafe { &*l }.is_forwarded() {
+    // The C library does not look.
+    // SAFETY: the caller's lock, where there is memory.
+    if os::can_read(l) && unsafe { &*l }.is_forwarded() {
         // SAFETY: forwarded.
         return unsafe { next::pthread_rwlock_destroy(l.cast()) };
     }

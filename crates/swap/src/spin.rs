@@ -18,7 +18,7 @@ use libc::EBUSY;
 use crate::counts::{Count, count};
 use crate::exclusive::Exclusive;
 use crate::guest::MARK;
-use crate::{next, selection};
+use crate::{next, os, selection};
 
 /// Whether the lock is one of ours.
 ///
@@ -116,9 +116,10 @@ pub unsafe extern "C-unwind" fn init(s: *mut AtomicU32, pshared: c_int, site: us
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn destroy(s: *mut AtomicU32) -> c_int {
-    // SAFETY: the caller's lock; forwarded if it is not ours.
+    // The C library does not look.
+    // SAFETY: the caller's lock, where there is memory; forwarded if it is not ours.
     unsafe {
-        if !is_ours(s) {
+        if os::can_read(s) && !is_ours(s) {
             return next::pthread_spin_destroy(s.cast());
         }
     }

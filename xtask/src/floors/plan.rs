@@ -109,7 +109,7 @@ pub const CRATES: &[Crate] = &[
             &["cancel", "guest"],
             &["numbers", "selection"],
             &["counts", "deadline", "era", "next"],
-            &["environment", "os", "tls"],
+            &["environment", "mem", "os", "tls"],
         ],
     },
     // Runs as root beside the command, and loads programs into the kernel.
