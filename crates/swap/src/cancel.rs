@@ -11,8 +11,8 @@
 
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::AtomicBool;
-use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicBool, fence};
 
 use crate::next;
 
@@ -120,14 +120,15 @@ static IS_CAREFUL: AtomicBool = AtomicBool::new(false);
 
 /// Whether the functions of `careful.rs` are needed.
 pub fn is_careful() -> bool {
-    // SeqCst: pairs with that of `be_careful`. See `choice::choose`.
-    IS_CAREFUL.load(SeqCst)
+    // Relaxed: the caller's fence orders it.
+    IS_CAREFUL.load(Relaxed)
 }
 
 /// From now on they are.
 pub fn be_careful() {
-    // SeqCst: pairs with that of `is_careful`.
-    IS_CAREFUL.store(true, SeqCst);
+    IS_CAREFUL.store(true, Relaxed);
+    // SeqCst: pairs with the fence in `choice::choose`.
+    fence(SeqCst);
 }
 
 /// Looks up what a wait needs. The lookup takes the loader's lock, whose holder may wait for the

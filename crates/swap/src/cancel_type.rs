@@ -2,7 +2,8 @@
 //! thread that asks for it. Until then they are as they are, at no cost.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr};
 
 use libc::timespec;
 
@@ -61,15 +62,20 @@ conditions! {
     destroy cond_destroy: cond::destroy, (c: *mut Cond);
 }
 
+/// The careful functions are installed. Threads that come here before that install them, too.
+static IS_DONE: AtomicBool = AtomicBool::new(false);
+
 /// `pthread_setcanceltype`.
 ///
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn set(kind: c_int, old: *mut c_int) -> c_int {
-    if kind == cancel::ASYNCHRONOUS && !cancel::is_careful() {
+    // Acquire: pairs with the Release below, so that the functions are installed.
+    if kind == cancel::ASYNCHRONOUS && !IS_DONE.load(Acquire) {
         cancel::be_careful();
         install();
         choice::choose();
+        IS_DONE.store(true, Release);
     }
     // SAFETY: forwarded.
     unsafe { next::pthread_setcanceltype(kind, old) }

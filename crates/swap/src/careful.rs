@@ -158,7 +158,7 @@ fn mutex_attempt<L: Choice>(m: *mut Mutex, site: usize) -> impl Fn(Deadline) -> 
 /// What to try of a reader-writer lock.
 fn rwlock_attempt(l: *mut RwLock, mode: Mode, site: usize) -> impl Fn(Deadline) -> Option<c_int> {
     // SAFETY: the caller's lock.
-    move |until| unsafe { rwlock::lock_until(l, mode, Some(until), site) }
+    move |until| unsafe { rwlock::lock_until(l, mode, &until, site) }
 }
 
 /// What to try of a spinlock.

@@ -138,8 +138,8 @@ fn take_if_named<L: Choice>(name: &[u8]) -> bool {
     loop {
         let is_careful = cancel::is_careful();
         install::<L>(is_careful);
-        // SeqCst: pairs with that in `be_careful`, which comes before its caller chooses. Either we see
-        // the flag here, or the caller overwrites what we have installed.
+        // SeqCst: pairs with the fence in `be_careful`, whose caller chooses after it. Either we see the
+        // flag here, or that caller overwrites what we have installed.
         fence(SeqCst);
         if cancel::is_careful() == is_careful {
             return true;

@@ -170,27 +170,23 @@ impl RwLock {
     }
 }
 
-/// Takes the lock so by the deadline, if there is one. None: it is the C library's.
+/// Takes the lock so by the deadline. None: it is the C library's.
 ///
 /// # Safety
 /// `l` points to a reader-writer lock.
-#[inline(always)]
 pub unsafe fn lock_until(
     l: *mut RwLock,
     mode: Mode,
-    deadline: Option<Deadline>,
+    deadline: &Deadline,
     site: usize,
 ) -> Option<c_int> {
     // As the C library, before a look at the lock.
-    if deadline.as_ref().is_some_and(|time| !time.has_clock() || !time.is_valid()) {
+    if !deadline.has_clock() || !deadline.is_valid() {
         return Some(EINVAL);
     }
     // SAFETY: the caller's promise.
     let lock = unsafe { &*l };
-    lock.is_ours(site).then(|| match &deadline {
-        Some(deadline) => lock.acquire(mode, Patience::Until(deadline)),
-        None => lock.acquire(mode, Patience::Endless),
-    })
+    lock.is_ours(site).then(|| lock.acquire(mode, Patience::Until(deadline)))
 }
 
 /// A function that takes the lock: forwarded, if it is not replaced.
@@ -206,10 +202,22 @@ macro_rules! acquire {
             $($arg: $ty,)*
             site: usize,
         ) -> c_int {
-            // SAFETY: the caller's lock, and time, if there is one.
-            let taken = unsafe { lock_until(l, $want, $deadline, site) };
-            // SAFETY: forwarded, where it is the C library's.
-            taken.unwrap_or_else(|| unsafe { next::$next(l.cast() $(, $arg)*) })
+            // SAFETY: the caller's time, if there is one.
+            let deadline: Option<Deadline> = unsafe { $deadline };
+            // As the C library, before a look at the lock.
+            if deadline.as_ref().is_some_and(|time| !time.has_clock() || !time.is_valid()) {
+                return EINVAL;
+            }
+            // SAFETY: the caller's lock.
+            let lock = unsafe { &*l };
+            if !lock.is_ours(site) {
+                // SAFETY: forwarded.
+                return unsafe { next::$next(l.cast() $(, $arg)*) };
+            }
+            match &deadline {
+                Some(deadline) => lock.acquire($want, Patience::Until(deadline)),
+                None => lock.acquire($want, Patience::Endless),
+            }
         }
     )* };
 }

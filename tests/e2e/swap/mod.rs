@@ -1,5 +1,6 @@
 //! `lockwright swap`: programs with their locks replaced.
 
+mod native;
 mod only;
 mod real;
 
