@@ -212,6 +212,65 @@ fn a_process_that_runs_is_measured_until_it_ends() {
     nothing_lost(&document);
 }
 
+/// Measures a program in a PID namespace of its own, where it has a number that another process has
+/// outside. `$1`: the tool; `$2`: the program; `$3`: a folder; the rest starts the program.
+const IN_A_NAMESPACE: &str = r#"
+set -eu
+tool=$1 dir=$2; shift 2
+mkfifo "$dir/in"
+"$@" wait <"$dir/in" >"$dir/out" &
+exec 3>"$dir/in"
+pid=$!
+# Where a further namespace is made, the program is a child.
+if [ "$1" = unshare ]; then
+	until pid=$(cat /proc/$!/task/$!/children) && [ "$pid" ]; do sleep 0.01; done
+	pid=${pid% }
+	until [ "$(cat /proc/$pid/comm)" != unshare ]; do sleep 0.01; done
+fi
+"$tool" meter --pid $pid --json "$dir/json" 2>"$dir/said" 3>&- &
+meter=$!
+until grep -q measuring "$dir/said" || ! kill -0 $meter; do sleep 0.01; done
+printf x >&3
+exec 3>&-
+wait $meter
+"#;
+
+/// The report about the program in such a namespace, started from there or in a further one.
+fn in_a_namespace(start: &[&str]) -> Option<(Value, String)> {
+    let tool = traced()?;
+    let scratch = Scratch::new();
+    let mut inside = Command::new("unshare");
+    inside.args(["--pid", "--fork", "--mount-proc", "sh", "-c", IN_A_NAMESPACE, "sh"]);
+    inside.arg(tool).arg(scratch.path()).args(start).arg(path("futex_counts.c"));
+    let run = run(inside);
+    let said = fs::read_to_string(scratch.join("said")).unwrap_or_default();
+    if run.stderr.contains("unshare failed") {
+        assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{}", run.stderr);
+        skip("this user may have no PID namespace of its own");
+        return None;
+    }
+    assert_eq!(run.code(), 0, "{}{said}", run.stderr);
+    let document = written(&scratch.join("json")).expect("a document");
+    Some((document, fs::read_to_string(scratch.join("out")).expect("counts")))
+}
+
+/// Inside, a process has another number than the kernel's own, which belongs to a process outside.
+#[test]
+fn a_process_in_a_pid_namespace_is_measured_and_no_other() {
+    for start in [&[][..], &["unshare", "--pid", "--fork", "--mount-proc"]] {
+        let Some((document, line)) = in_a_namespace(start) else { return };
+        let (counts, words) = said(&line);
+        assert_eq!(
+            counted(&document, words),
+            (counts.waits, counts.refused, counts.timed_out),
+            "{counts:?} {start:?}"
+        );
+        let processes = document["processes"].as_array().expect("processes");
+        let commands: Vec<_> = processes.iter().map(|process| &process["command"]).collect();
+        assert!(commands.len() == 1 && commands[0].as_str().unwrap().starts_with("futex_counts"));
+    }
+}
+
 /// Classes of locks that threads of this name waited for, and how often.
 fn waited(document: &Value, name: &str) -> Vec<(String, u64)> {
     let of = |lock: &Value| {

@@ -44,9 +44,16 @@ static s64 (*get_comm)(void *to, u32 size) = (void *)16;
 static s64 (*get_stack_id)(void *context, void *map, u64 flags) = (void *)27;
 static s64 (*read_user)(void *to, u32 size, const void *from) = (void *)112;
 static s64 (*read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static s64 (*ns_pid_tgid)(u64 device, u64 inode, void *ids, u32 size) = (void *)120;
 static s64 (*ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*ring_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*ring_submit)(void *data, u64 flags) = (void *)132;
+
+/* struct bpf_pidns_info: the numbers of a thread in a PID namespace. */
+struct ns_ids {
+	u32 pid;
+	u32 tgid;
+};
 
 /* Arguments of a raw tracepoint. */
 struct raw_args {

@@ -35,8 +35,12 @@ enum { ERESTARTSYS = 512 };
 #define NEAR 16
 
 struct settings {
-	u32 only; /* of this process alone; 0: of all */
-	u32 but;  /* not of this one */
+	u32 only;    /* of this process alone; 0: of all */
+	u32 but;     /* not of this one */
+	u64 device;  /* of the PID namespace whose processes these are, as nsfs has it */
+	u64 inode;   /* likewise; 0: the initial namespace, and all below it */
+	u32 reports; /* the number that `only` has where the command runs; 0: the same */
+	u32 pad;
 };
 
 struct place {
@@ -154,12 +158,30 @@ INLINE void add(u32 counter, u64 what)
 		__sync_fetch_and_add(value, what);
 }
 
-INLINE int is_chosen(u32 tgid)
+/* The ids of the calling thread as pid_tgid() has them, but with the process's number where the command
+ * runs. 0: it is not to be measured. A thread whose own PID namespace is another has no numbers. */
+INLINE u64 chosen(void)
 {
 	u32 zero = 0;
 	struct settings *set = map_lookup(&settings, &zero);
+	struct ns_ids ids = { 0 };
+	u64 id;
+	u32 tgid;
 
-	return set && tgid != set->but && (!set->only || set->only == tgid);
+	if (!set)
+		return 0;
+	if (!set->inode)
+		id = pid_tgid();
+	else if (ns_pid_tgid(set->device, set->inode, &ids, sizeof(ids)))
+		return 0;
+	else
+		id = (u64)ids.tgid << 32 | ids.pid;
+	tgid = (u32)(id >> 32);
+	if (tgid == set->but || (set->only && set->only != tgid))
+		return 0;
+	if (set->reports)
+		id = (u64)set->reports << 32 | (u32)id;
+	return id;
 }
 
 /* Whether it may be an address of code, as Linux places programs and libraries. */
@@ -243,8 +265,8 @@ int futex_enter(struct raw_args *context)
 
 	if (number != SYS_FUTEX && (number < SYS_FUTEX_WAITV || number > SYS_FUTEX_WAIT))
 		return 0;
-	id = pid_tgid();
-	if (!is_chosen((u32)(id >> 32)))
+	id = chosen();
+	if (!id)
 		return 0;
 	if (read_kernel(regs, sizeof(regs), (const void *)context->args[0]))
 		return 0;
@@ -309,8 +331,8 @@ int futex_exit(struct raw_args *context)
 		return 0;
 	if (number != SYS_FUTEX && number != SYS_FUTEX_WAKE && number != SYS_FUTEX_WAIT)
 		return 0;
-	id = pid_tgid();
-	if (!is_chosen((u32)(id >> 32)))
+	id = chosen();
+	if (!id)
 		return 0;
 	tid = (u32)id;
 	begun = map_lookup(&inside, &tid);

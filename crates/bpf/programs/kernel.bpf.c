@@ -49,6 +49,11 @@ struct sum {
 	u8 comm[16];
 };
 
+struct settings {
+	u64 device; /* of the PID namespace in which threads have numbers, as nsfs has it */
+	u64 inode;  /* likewise; 0: the initial namespace, and all below it */
+};
+
 /* Counters, by number; src/kernel.rs has the same. */
 enum {
 	WAITS,          /* ended */
@@ -60,6 +65,13 @@ enum {
 	UNMATCHED_ENDS, /* of waits that began before these programs did, or were not kept */
 	COUNTERS,
 };
+
+struct {
+	UINT(type, MAP_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct settings);
+} settings SEC(".maps");
 
 struct {
 	UINT(type, MAP_HASH);
@@ -158,10 +170,24 @@ INLINE void begin(void *context, u64 lock, u32 flags)
 	}
 }
 
+/* The ids of the calling thread in the namespace of the command; 0: it has none there. */
+INLINE u64 visible_ids(void)
+{
+	u32 zero = 0;
+	struct settings *set = map_lookup(&settings, &zero);
+	struct ns_ids ids = { 0 };
+
+	if (!set || !set->inode)
+		return pid_tgid();
+	if (ns_pid_tgid(set->device, set->inode, &ids, sizeof(ids)))
+		return 0;
+	return (u64)ids.tgid << 32 | ids.pid;
+}
+
 INLINE void count(const struct begun *begun)
 {
 	u64 took = now_ns() - begun->since;
-	u64 id = pid_tgid();
+	u64 id = visible_ids();
 	struct key key = {
 		.lock = begun->lock,
 		.flags = begun->flags,

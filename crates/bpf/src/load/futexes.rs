@@ -8,6 +8,7 @@ use aya::Ebpf;
 use aya::Pod;
 use aya::maps::{Array, HashMap, MapData, PerCpuHashMap, RingBuf};
 
+use super::namespace::{Namespace, innermost_number};
 use super::{attach, counters, load, missed, object, of_map, other, text};
 use crate::messages::{FutexRow, Futexes, Lost, Place, Refusal};
 
@@ -17,6 +18,10 @@ use crate::messages::{FutexRow, Futexes, Lost, Place, Refusal};
 struct Settings {
     only: u32,
     but: u32,
+    device: u64,
+    inode: u64,
+    reports: u32,
+    pad: u32,
 }
 
 /// `struct key`.
@@ -92,7 +97,7 @@ impl Running {
     /// If the kernel does not let us, or has no such tracepoints.
     pub fn start(only: Option<u32>) -> Result<Self, Refusal> {
         let mut bpf = load(object!("futex.bpf.o"), "rows")?;
-        let settings = Settings { only: only.unwrap_or(0), but: std::process::id() };
+        let settings = settings(only)?;
         let map = bpf.map_mut("settings").ok_or_else(|| other("no map of settings".into()))?;
         let mut map = Array::<_, Settings>::try_from(map).map_err(|error| of_map(&error))?;
         map.set(0, settings, 0).map_err(|error| of_map(&error))?;
@@ -175,6 +180,25 @@ impl Running {
         }
         Ok((places, Futexes { elapsed_ns, rows, waiting, calls, lost }))
     }
+}
+
+/// Which processes the programs measure: in the initial PID namespace by the kernel's own numbers, in
+/// another one by those of the namespace that the process is in.
+fn settings(only: Option<u32>) -> Result<Settings, Refusal> {
+    let (but, reports, pad) = (std::process::id(), only.unwrap_or(0), 0);
+    let own = Namespace::of("self")?;
+    let Namespace { device, inode } = match only {
+        _ if own.is_initial() => {
+            let only = reports;
+            return Ok(Settings { only, but, device: 0, inode: 0, reports: 0, pad });
+        }
+        Some(pid) => Namespace::of(&pid.to_string())?,
+        None => own,
+    };
+    let only = only.map(innermost_number).transpose()?.unwrap_or(0);
+    // Another namespace has another process of our number.
+    let but = if inode == own.inode { but } else { 0 };
+    Ok(Settings { only, but, device, inode, reports, pad })
 }
 
 /// The clock of bpf_ktime_get_ns.

@@ -4,11 +4,20 @@ use std::time::Instant;
 
 use aya::Ebpf;
 use aya::Pod;
-use aya::maps::{PerCpuHashMap, StackTraceMap};
+use aya::maps::{Array, PerCpuHashMap, StackTraceMap};
 use aya::programs::Program;
 
+use super::namespace::Namespace;
 use super::{attach, counters, load, missed, object, of_map, other, text};
 use crate::messages::{Kernel, KernelRow, Lost, Refusal};
+
+/// `struct settings`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Settings {
+    device: u64,
+    inode: u64,
+}
 
 /// `struct key`.
 #[repr(C)]
@@ -32,6 +41,8 @@ struct Sum {
 }
 
 // SAFETY: integers without padding between or behind them.
+unsafe impl Pod for Settings {}
+// SAFETY: likewise.
 unsafe impl Pod for Key {}
 // SAFETY: likewise.
 unsafe impl Pod for Sum {}
@@ -53,6 +64,13 @@ impl Running {
     /// If the kernel does not let us, or has no such tracepoints.
     pub fn start() -> Result<Self, Refusal> {
         let mut bpf = load(object!("kernel.bpf.o"), "waits")?;
+        let own = Namespace::of("self")?;
+        if !own.is_initial() {
+            let map = bpf.map_mut("settings").ok_or_else(|| other("no map of settings".into()))?;
+            let mut map = Array::<_, Settings>::try_from(map).map_err(|error| of_map(&error))?;
+            let settings = Settings { device: own.device, inode: own.inode };
+            map.set(0, settings, 0).map_err(|error| of_map(&error))?;
+        }
         // The end first: so there is no begin without one.
         let end = attach(&mut bpf, "contention_end", "contention_end")?;
         let begin = attach(&mut bpf, "contention_begin", "contention_begin")?;

@@ -2,6 +2,7 @@
 
 pub mod futexes;
 pub mod kernel;
+mod namespace;
 
 use std::fs;
 use std::io;
