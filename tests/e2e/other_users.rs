@@ -2,13 +2,14 @@
 //! for him. The attacks are made as nobody, so root has to run them; in CI he does.
 
 use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::executable;
-use crate::harness::{Run, Running, ledgers, program, run, skip, spawn, tool, until};
+use crate::harness::{Run, Running, installed, ledgers, program, run, skip, spawn, tool, until};
 
 /// Nobody's user id.
 const NOBODY: u32 = 65534;
@@ -378,4 +379,87 @@ fn kept_ledgers_of_another_pid_namespace_stay_whole_while_they_are_written() {
     report.arg("report").arg(only_folder(&place.0.join("ledgers")));
     let report = run(report);
     assert!(report.stderr.contains("20,001"), "all that it took: {}", report.stderr);
+}
+
+/// Connects to each socket of lockwright that /proc/net/unix names, and to its arguments. Prints
+/// how many connections it has, and keeps them, silent or with half a question, until its input ends.
+const CONNECTS: &str = r#"
+import socket, sys
+names = {line.split()[-1] for line in open('/proc/net/unix') if 'lockwright' in line or 'asked' in line}
+connections = []
+for name in sorted(names) + sys.argv[1:]:
+    for number in range(200):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.setblocking(False)
+        try:
+            connection.connect(name)
+            connection.send(b'x' * (number % 48))
+            connections.append(connection)
+        except OSError:
+            pass
+print(len(connections), flush=True)
+sys.stdin.read()
+"#;
+
+/// The socket over which `swap --only` is asked: nobody finds it; and a process of another user that
+/// learned its name delays only others like it.
+#[test]
+fn nobody_keeps_a_swapped_program_waiting() {
+    if !can_become_nobody() || installed(&["python3"], "python3").is_none() {
+        return;
+    }
+    let place = Place::new();
+    let base = place.folder("ledgers", 0o755);
+    let script = place.0.join("connects.py");
+    fs::write(&script, CONNECTS).expect("written");
+    open_to_all(&script, 0o644);
+    let program = program("swap_only.c");
+    // The program waits for the attack.
+    let mut swap = tool();
+    swap.args(["swap", "--only", "cache_lock", "--ledger-dir"]).arg(&base);
+    swap.args(["--", "/bin/sh", "-c", "echo ready; read go; exec \"$0\" 2>&1"]).arg(&program);
+    let mut swap = swap
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool");
+    let mut said = BufReader::new(swap.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("it is ready");
+    let is_socket = |entry: &fs::DirEntry| {
+        entry.file_type().is_ok_and(|kind| std::os::unix::fs::FileTypeExt::is_socket(&kind))
+    };
+    let run_dir = only_folder(&base);
+    let mut sockets = fs::read_dir(run_dir).expect("a folder").flatten().filter(is_socket);
+    let socket = sockets.next().expect("a socket").path();
+
+    let mut attacks = Vec::new();
+    for leaked in [None, Some(&socket)] {
+        let mut attack = Command::new("python3");
+        attack.arg(&script).args(leaked).uid(NOBODY).gid(NOBODY).current_dir("/");
+        let mut attack =
+            attack.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python");
+        let mut count = String::new();
+        let mut out = BufReader::new(attack.stdout.take().expect("a pipe"));
+        out.read_line(&mut count).expect("how many");
+        match leaked {
+            None => assert_eq!(count, "0\n", "nobody finds the socket"),
+            Some(_) => assert_ne!(count, "0\n", "whoever knows its name finds it"),
+        }
+        attacks.push(attack);
+    }
+    swap.stdin.take().expect("a pipe").write_all(b"go\n").expect("it reads");
+    let mut text = String::new();
+    said.read_to_string(&mut text).expect("it ends");
+    let out = swap.wait_with_output().expect("it ends");
+    let notes = String::from_utf8_lossy(&out.stderr);
+    // Each question was answered while the connections are open.
+    assert!(text.contains("cache_lock replaced"), "{text}{notes}");
+    assert!(!notes.contains("no pattern was tried"), "{notes}");
+    assert_eq!(out.status.code(), Some(0), "{notes}");
+    for mut attack in attacks {
+        drop(attack.stdin.take());
+        assert!(attack.wait().expect("it ends").success());
+    }
 }

@@ -27,7 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use lockwright_ledger::{Ledger, OpenError, Peek, file};
 
-pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET};
+pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
 pub use token::Token;
 pub use writers::{
     innermost_id, is_written, trim, watched_in, with_writers, writer_of, writer_of_annex,
@@ -35,7 +35,7 @@ pub use writers::{
 
 use folder::Folder;
 use lockwright_report::error::{self, Error};
-use marker::{KEPT, LOCK, Marker};
+use marker::{KEPT, LOCK, Marker, UNMARKED};
 
 /// Extension of ledger files.
 pub const EXTENSION: &str = "lwl";
@@ -208,7 +208,9 @@ impl RunDir {
         let (name, marker) = (run_name()?, Marker::new()?);
         let (folder, lock) = make_marked(&base, &name, &marker, around.way_mode())?;
         let ledgers = OsString::from(marker.ledgers.to_string());
-        let ledgers = folder.make_folder(&ledgers, around.ledgers_mode())?;
+        let ledgers = folder
+            .make_folder(&ledgers, around.ledgers_mode())
+            .inspect_err(|_| removal::remove(&base, &name))?;
         Ok(Self {
             path: base_path.join(&name),
             base_path: base_path.to_owned(),
@@ -537,20 +539,29 @@ fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
 }
 
 /// Makes a run's directory with its marker, which appears in its place locked: no other lockwright
-/// can take the directory for a left-over one in between.
+/// can take the directory for a left-over one in between. If that fails, nothing stays.
 fn make_marked(
     base: &Folder,
     name: &OsStr,
     marker: &Marker,
     mode: u32,
 ) -> io::Result<(Folder, File)> {
-    const NEW: &str = "lock.new";
     let folder = base.make_folder(name, mode)?;
-    let mut lock = folder.create(NEW)?;
+    match mark(&folder, marker) {
+        Ok(lock) => Ok((folder, lock)),
+        Err(error) => {
+            removal::remove_unmarked(base, name, &folder);
+            Err(error)
+        }
+    }
+}
+
+fn mark(folder: &Folder, marker: &Marker) -> io::Result<File> {
+    let mut lock = folder.create(UNMARKED)?;
     try_lock(&lock)?;
     marker.write(&mut lock)?;
-    folder.rename(OsStr::new(NEW), &folder, OsStr::new(LOCK))?;
-    Ok((folder, lock))
+    folder.rename(OsStr::new(UNMARKED), folder, OsStr::new(LOCK))?;
+    Ok(lock)
 }
 
 /// Makes a base directory in a place that others may write, or takes the one that is there, but
@@ -699,6 +710,32 @@ mod tests {
         drop(dir);
         assert!(!path.exists());
         assert_eq!(fs::read_dir(&base.0).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_start_that_was_killed_before_its_marker_leaves_nothing_for_long() {
+        let base = Scratch::new("unmarked");
+        let around = Surroundings::current();
+        let folder = Folder::open(&base.0).unwrap();
+        let begun = |has_file: bool| {
+            let name = run_name().unwrap();
+            let run = folder.make_folder(&name, 0o700).unwrap();
+            let file = has_file.then(|| run.create(UNMARKED).unwrap());
+            (base.0.join(name), file)
+        };
+        let age = |path: &Path| {
+            let long_ago = SystemTime::now() - std::time::Duration::from_secs(3600);
+            File::open(path).unwrap().set_modified(long_ago).unwrap();
+        };
+        let [(empty, _), (with_file, _), (living, file), (new, _), (used, _)] =
+            [false, true, true, true, false].map(begun);
+        try_lock(file.as_ref().unwrap()).unwrap();
+        fs::write(used.join("photo"), "mine").unwrap();
+        [&empty, &with_file, &living, &used].map(|path| age(path));
+
+        drop(RunDir::create(Some(&base.0), &around).unwrap());
+        assert!(!empty.exists() && !with_file.exists());
+        assert!(living.exists() && new.exists() && used.exists());
     }
 
     #[test]

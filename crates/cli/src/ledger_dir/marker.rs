@@ -18,6 +18,9 @@ pub const LOCK: &str = "lock";
 /// Its name in a kept directory, which nobody removes.
 pub const KEPT: &str = "run";
 
+/// The marker while it is written.
+pub const UNMARKED: &str = "lock.new";
+
 /// Its first line.
 const MAGIC: &str = "lockwright run 1";
 

@@ -6,9 +6,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use super::folder::{Folder, effective_user};
-use super::marker::{LOCK, Marker};
+use super::marker::{LOCK, Marker, UNMARKED};
 use super::token::Token;
 use super::writers::{is_written, watched_in};
 use super::{EXTENSION, is_run_name, ledgers_in, try_lock};
@@ -25,7 +26,7 @@ const FILES: &[&str] = &[
     "demo.c",
     "end.json",
     "generated.json",
-    "lock.new",
+    UNMARKED,
 ];
 
 /// The library that `lockwright swap` loads into programs.
@@ -34,8 +35,25 @@ pub const SWAP_FILE_NAME: &str = "liblockwright_swap.so";
 /// What it counts in.
 pub const SWAP_COUNTS: &str = "swapped";
 
-/// Where it asks.
+/// What the socket where it asks is bound as; then it gets a name that nobody can guess.
 pub const SWAP_SOCKET: &str = "asked";
+
+/// The name of that socket: short, as the path of a socket has at most 107 bytes.
+pub fn socket_name(Token([random, _]): Token) -> String {
+    format!("asked{}", &format!("{random:016x}")[..SOCKET_DIGITS])
+}
+
+/// Hexadecimal digits in it. Another user can only try one name after another.
+const SOCKET_DIGITS: usize = 12;
+
+fn is_socket_name(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(SWAP_SOCKET));
+    digits.is_some_and(|digits| digits.len() == SOCKET_DIGITS && digits.bytes().all(is_hex))
+}
+
+fn is_hex(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
+}
 
 /// Files that the preload library appends records to; a dash and a user's number may follow.
 const RECORDS: &[&str] = &["executed", "unwatched"];
@@ -67,6 +85,9 @@ fn clear(base: &Folder, name: &OsStr) -> io::Result<()> {
         for name in FILES {
             let _ = run.remove_file(OsStr::new(name));
         }
+        for name in run.names()?.iter().filter(|name| is_socket_name(name)) {
+            let _ = run.remove_file(name);
+        }
         // Last: without it, what is there yet would be nobody's. Where something stays, so that the
         // directory does, too, that is not ours.
         run.remove_file(OsStr::new(LOCK))?;
@@ -90,9 +111,7 @@ pub fn clear_ledgers(run: &Folder, name: &OsStr) {
 fn is_ledger_name(name: &OsStr) -> bool {
     let name = name.to_str().and_then(|name| name.strip_suffix(EXTENSION)?.strip_suffix('.'));
     name.and_then(|name| name.split_once('-')).is_some_and(|(pid, token)| {
-        is_number(pid)
-            && token.len() == 16
-            && token.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        is_number(pid) && token.len() == 16 && token.bytes().all(is_hex)
     })
 }
 
@@ -116,13 +135,41 @@ pub fn remove_stale(base: &Folder, path: &Path) {
     for name in base.names().unwrap_or_default() {
         let is_gone = Path::new(&name).extension() == Some(OsStr::new(GONE));
         let run = Path::new(&name).file_stem().and_then(OsStr::to_str);
-        if run.is_some_and(is_run_name)
-            && (is_gone && is_removed(base, &name) || is_stale(base, path, &name))
-        {
+        if !run.is_some_and(is_run_name) {
+            continue;
+        }
+        if is_gone && is_removed(base, &name) || is_stale(base, path, &name) {
             remove(base, &name);
+        } else if let Some(folder) = unmarked(base, &name) {
+            remove_unmarked(base, &name, &folder);
         }
     }
 }
+
+/// Removes a run's directory that has no marker yet.
+pub fn remove_unmarked(base: &Folder, name: &OsStr, folder: &Folder) {
+    // Nobody to tell: what stays is removed by a later run.
+    let _ = folder.remove_file(OsStr::new(UNMARKED));
+    let _ = base.remove_empty_folder(name);
+}
+
+/// A directory of this user's whose lockwright ended before it had marked it.
+fn unmarked(base: &Folder, name: &OsStr) -> Option<Folder> {
+    let folder = base.folder(name).ok()?;
+    let meta = folder.metadata().ok()?;
+    let age = meta.modified().ok()?.elapsed().unwrap_or_default();
+    let is_left = meta.uid() == effective_user()
+        && age >= TO_MARK
+        && folder.names().ok()?.iter().all(|file| {
+            // Its lockwright has it locked for as long as it lives.
+            let marker = (file == UNMARKED).then(|| folder.own_file(UNMARKED, libc::O_RDWR));
+            marker.is_some_and(|marker| marker.is_ok_and(|file| try_lock(&file).is_ok()))
+        });
+    is_left.then_some(folder)
+}
+
+/// A lockwright marks its directory at once, unless it has been stopped.
+const TO_MARK: Duration = Duration::from_secs(60);
 
 /// Whether somebody of this user was about to remove the directory: there is his marker in it yet,
 /// or nothing any more.
@@ -174,6 +221,11 @@ mod tests {
         assert!(ledger("34-00112233445566ff.lwl"));
         for other in ["34-00.lwl", "x.lwl", "34-00112233445566fg.lwl", "34-00112233445566ff.txt"] {
             assert!(!ledger(other), "{other}");
+        }
+        let socket = |name: &str| is_socket_name(OsStr::new(name));
+        assert!(socket(&socket_name(Token([u64::MAX, 0]))) && socket(&socket_name(Token([1, 0]))));
+        for other in ["asked", "asked00112233445g", "asked00112233445566", "other"] {
+            assert!(!socket(other), "{other}");
         }
         let record = |name: &str| is_record_name(OsStr::new(name));
         assert!(record("executed") && record("unwatched") && record("executed-65534"));

@@ -6,20 +6,21 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::symbolize::{DebugDirs, Images};
 use lockwright_report::error::{Error, Result, exit};
 use lockwright_report::glob;
 
-use crate::ledger_dir::{RunDir, SWAP_SOCKET};
+use crate::ledger_dir::{RunDir, SWAP_SOCKET, Token, own_user, socket_name};
 
 /// So many patterns can be given (`PATTERNS` in `swap/src/counts.rs`).
 pub const MOST: usize = 64;
@@ -32,6 +33,13 @@ const LONGEST: u32 = 1 << 14;
 
 /// A process that has connected asks at once, unless it has been stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same for processes of the run that are another user's: they are read one after another.
+const PATIENCE_WITH_OTHER_USERS: Duration = Duration::from_secs(1);
+
+/// So many connections of other users wait. A program that gives up its privileges seldom has more
+/// threads that meet new locks at once.
+const MOST_OF_OTHER_USERS: usize = 64;
 
 /// What a pattern speaks of.
 #[derive(Debug)]
@@ -137,6 +145,14 @@ impl Patterns {
         let fits = |number: &usize| self.patterns[*number].fits(names);
         (self.choosing..self.patterns.len()).chain(0..self.choosing).find(fits)
     }
+
+    /// Answers a question over the connection that it came by.
+    fn answer(&self, question: &Question, images: &Images, mut connection: &UnixStream) {
+        let decisive = self.decisive(&question.names(images));
+        let answer = decisive.map_or(NONE, |number| number as u32);
+        // A process that has gone meanwhile does not want it.
+        let _ = connection.write_all(&answer.to_ne_bytes());
+    }
 }
 
 /// Where questions arrive.
@@ -152,15 +168,19 @@ impl Questions {
     /// # Errors
     /// If there can be none.
     pub fn open(dir: &RunDir) -> Result<Self> {
-        let path = dir.path().join(SWAP_SOCKET);
+        let bound = dir.path().join(SWAP_SOCKET);
         let open = || {
-            let listener = UnixListener::bind(&path)?;
+            let path = dir.path().join(socket_name(Token::new()?));
+            // The kernel shows every user the name that a socket was bound by. So the socket gets
+            // another name before others may connect, and only processes of the run learn it.
+            let listener = UnixListener::bind(&bound)?;
+            fs::rename(&bound, &path)?;
             // Whoever processes of the run have become.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
-            Ok(listener)
+            Ok((listener, path))
         };
-        let listener = open().map_err(|error: io::Error| {
-            Error::new(format!("cannot listen at {}: {error}", path.display()))
+        let (listener, path) = open().map_err(|error: io::Error| {
+            Error::new(format!("cannot listen at {}: {error}", bound.display()))
                 .help("choose another place, of a short name, with --ledger-dir DIR")
         })?;
         Ok(Self { listener, path })
@@ -175,29 +195,78 @@ impl Questions {
 
     /// Answers, to the end of this process.
     pub fn answer(self, patterns: Patterns) {
-        // They have nothing to finish: who asks when they are gone finds nobody.
+        // The threads have nothing to finish: a process that asks when they are gone finds nobody.
+        let patterns = Arc::new(patterns);
         let (read, questions) = mpsc::channel::<(UnixStream, Question)>();
+        let (other_users, of_other_users) = mpsc::sync_channel(MOST_OF_OTHER_USERS);
         thread::spawn(move || {
             for connection in self.listener.incoming().flatten() {
+                if !is_own(&connection) {
+                    // What has no room is dropped, unanswered.
+                    let _ = other_users.try_send(connection);
+                    continue;
+                }
                 let read = read.clone();
-                // Another user's process, or one that is stopped, keeps only its own thread waiting.
-                // Where there can be no more threads, it is not answered.
+                // A process that is stopped keeps only its own thread waiting. Where there can be no
+                // more threads, it is not answered.
                 let _ = thread::Builder::new().spawn(move || {
-                    if let Ok(question) = Question::read(&connection) {
+                    if let Ok(question) = Question::read(&connection, PATIENCE) {
                         let _ = read.send((connection, question));
                     }
                 });
             }
         });
+        let own = Arc::clone(&patterns);
         thread::spawn(move || {
             let images = Images::new(DebugDirs::from_env());
-            for (mut connection, question) in questions {
-                let decisive = patterns.decisive(&question.names(&images));
-                let answer = decisive.map_or(NONE, |number| number as u32);
-                // Who has gone meanwhile does not want it.
-                let _ = connection.write_all(&answer.to_ne_bytes());
+            for (connection, question) in questions {
+                own.answer(&question, &images, &connection);
             }
         });
+        // Processes of the run that have become another user's wait for each other. They cannot keep
+        // those of our own user waiting.
+        thread::spawn(move || {
+            let images = Images::new(DebugDirs::from_env());
+            for connection in of_other_users {
+                if let Ok(question) = Question::read(&connection, PATIENCE_WITH_OTHER_USERS) {
+                    patterns.answer(&question, &images, &connection);
+                }
+            }
+        });
+    }
+}
+
+/// Whether a process of our own user has connected.
+fn is_own(connection: &UnixStream) -> bool {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: an open socket; writes no more than `length` bytes of `peer`.
+    let done = unsafe {
+        libc::getsockopt(
+            connection.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    done == 0 && peer.uid == own_user()
+}
+
+/// A connection that is read until a point in time.
+struct Until<'a> {
+    connection: &'a UnixStream,
+    end: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.connection.set_read_timeout(Some(left))?;
+        self.connection.read(buffer)
     }
 }
 
@@ -217,14 +286,15 @@ struct Question {
 }
 
 impl Question {
-    fn read(mut connection: &UnixStream) -> io::Result<Self> {
-        connection.set_read_timeout(Some(PATIENCE))?;
+    /// Reads a question that arrives as a whole within so much time.
+    fn read(connection: &UnixStream, patience: Duration) -> io::Result<Self> {
+        let mut bytes = Until { connection, end: Instant::now() + patience };
         let mut headers = [[0; 24]; 2];
         for header in &mut headers {
-            connection.read_exact(header)?;
+            bytes.read_exact(header)?;
         }
         let [lock, call] = headers;
-        Ok(Self { lock: place(connection, lock)?, call: place(connection, call)? })
+        Ok(Self { lock: place(&mut bytes, lock)?, call: place(&mut bytes, call)? })
     }
 
     fn names(&self, images: &Images) -> Names {
@@ -240,7 +310,7 @@ impl Question {
 }
 
 /// Reads the texts of a place.
-fn place(mut connection: &UnixStream, header: [u8; 24]) -> io::Result<Option<Place>> {
+fn place(bytes: &mut impl Read, header: [u8; 24]) -> io::Result<Option<Place>> {
     let (address, lengths) = header.split_at(8);
     let mut texts: [Vec<u8>; 3] = Default::default();
     for (text, length) in texts.iter_mut().zip(lengths.chunks_exact(4)) {
@@ -249,7 +319,7 @@ fn place(mut connection: &UnixStream, header: [u8; 24]) -> io::Result<Option<Pla
             return Err(io::ErrorKind::InvalidData.into());
         }
         text.resize(length as usize, 0);
-        connection.read_exact(text)?;
+        bytes.read_exact(text)?;
     }
     let [directory, path, build_id] = texts;
     let address = u64::from_ne_bytes(address.try_into().expect("eight bytes"));
