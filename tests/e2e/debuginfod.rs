@@ -1,8 +1,11 @@
 //! Debug files and sources from a server: Debian's debuginfod, in a network of its own, as it can be told no
 //! address to listen at.
 
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, OnceLock};
 
 use crate::harness::{Scratch, build, installed, skip, tests_dir, tool};
 
@@ -192,4 +195,66 @@ fn a_server_that_does_not_answer_costs_nothing_but_names() {
         .expect("the tool");
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(said.contains("error[circular-dependency]"), "{said}");
+    let warning = "warning: a server of DEBUGINFOD_URLS failed: Connection refused";
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+}
+
+/// A server that answers each request like this, for as long as the process lives. Its address.
+fn server(answer: impl Fn(&mut TcpStream) -> io::Result<()> + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _ = connection.read(&mut request);
+            // The client closes what it does not want.
+            let _ = answer(&mut connection);
+        }
+    });
+    url
+}
+
+/// What `check` of a program without names says that asks this server, with a limit of the user's.
+fn said_with(server: &str, limit: (&str, &str)) -> Option<String> {
+    installed(&["debuginfod-find"], "debuginfod")?;
+    let scratch = Scratch::new();
+    let (program, _) = stripped(scratch.path());
+    let out = tool()
+        .args(["check", "--ledger-dir"])
+        .arg(scratch.join("ledgers"))
+        .arg("--")
+        .arg(&program)
+        .env("DEBUGINFOD_URLS", server)
+        .env("DEBUGINFOD_CACHE_PATH", scratch.join("cache"))
+        .env(limit.0, limit.1)
+        .output()
+        .expect("the tool");
+    Some(String::from_utf8_lossy(&out.stderr).into_owned())
+}
+
+#[test]
+fn a_server_that_redirects_for_ever_is_given_up() {
+    let location = Arc::new(OnceLock::new());
+    let own = Arc::clone(&location);
+    let url = server(move |connection| {
+        let to: &String = own.wait();
+        let answer = format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+        connection.write_all(answer.as_bytes())
+    });
+    location.set(url.clone()).expect("once");
+    let Some(said) = said_with(&url, ("DEBUGINFOD_MAXTIME", "1")) else { return };
+    assert!(said.contains("error[circular-dependency]"), "{said}");
+    assert!(said.contains("warning: a server of DEBUGINFOD_URLS failed: "), "{said}");
+}
+
+#[test]
+fn a_file_that_is_larger_than_the_user_allows_is_not_fetched() {
+    let url = server(|connection| {
+        connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n")?;
+        let part = [0; 1 << 16];
+        (0..1500).try_for_each(|_| connection.write_all(&part))
+    });
+    let Some(said) = said_with(&url, ("DEBUGINFOD_MAXSIZE", "1000000")) else { return };
+    assert!(said.contains("error[circular-dependency]"), "{said}");
+    assert!(said.contains("warning: a server of DEBUGINFOD_URLS failed: "), "{said}");
 }

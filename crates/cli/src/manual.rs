@@ -78,7 +78,9 @@ const RUN_ENVIRONMENT: &[Entry] = &[
     (
         "LOCKWRIGHT_DEBUG_DIRS, DEBUGINFOD_URLS",
         "Where debug files are looked for: further directories, before /usr/lib/debug; and servers, after it, which \
-         debuginfod-find(1) asks and whose files it keeps. Without the variable no server is asked.",
+         debuginfod-find(1) asks and whose files it keeps. Without the variable no server is asked. Unless \
+         DEBUGINFOD_MAXTIME and DEBUGINFOD_MAXSIZE are set, a file may take 60 s and have 4 GiB, and all files 180 s \
+         and 8 GiB.",
     ),
 ];
 const RUN_FILES: &[Entry] = &[

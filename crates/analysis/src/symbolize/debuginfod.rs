@@ -5,9 +5,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{ChildStderr, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use super::debug_file::own_build_id;
 
@@ -18,6 +22,20 @@ const URLS: &str = "DEBUGINFOD_URLS";
 /// module.
 const TIMEOUT: (&str, &str) = ("DEBUGINFOD_TIMEOUT", "15");
 
+/// How long a file may take in all, s, if the user does not say. The client follows redirects for as
+/// long, so a circle of them ends, too.
+const MAX_TIME: (&str, Duration) = ("DEBUGINFOD_MAXTIME", Duration::from_secs(60));
+
+/// How large a file may be, if the user does not say: no distribution has a larger one.
+const MAX_SIZE: (&str, u64) = ("DEBUGINFOD_MAXSIZE", 4 << 30);
+
+/// How long all files of a command may take, and how large they may be, if the user gives no limit
+/// for one.
+const IN_ALL: Spent = Spent { time: Duration::from_secs(180), bytes: 8 << 30 };
+
+/// The client notices the end of its time itself, unless a server sends without an end.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// The variable that has the client tell how far it is.
 const PROGRESS: &str = "DEBUGINFOD_PROGRESS";
 
@@ -27,9 +45,37 @@ const CLIENT: &str = "debuginfod-find";
 /// What the client says of a file that no server has: whoever says so has answered.
 const NOT_THERE: &str = "No such file or directory";
 
-/// A server did not answer, so none is asked again, for whatever report. Relaxed: it says nothing of
-/// other memory.
-static SILENT: AtomicBool = AtomicBool::new(false);
+/// Part of the client's progress when it fetches a file; otherwise its cache has the file.
+const FETCHES: &str = "Downloading";
+
+/// Why no server is asked any more, for whatever report: a server failed, or what all files may take
+/// is spent.
+static FAILURE: Mutex<Option<String>> = Mutex::new(None);
+
+/// What has been spent so far.
+static SPENT: Mutex<Spent> = Mutex::new(Spent { time: Duration::ZERO, bytes: 0 });
+
+/// Time and bytes.
+#[derive(Clone, Copy)]
+struct Spent {
+    time: Duration,
+    bytes: u64,
+}
+
+/// What stands behind a lock, also if a thread has panicked with it: each change is complete.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why servers are no longer asked, if that is so.
+pub fn failure() -> Option<String> {
+    locked(&FAILURE).clone()
+}
+
+/// No server is asked again.
+fn fail(why: String) {
+    locked(&FAILURE).get_or_insert(why);
+}
 
 /// The servers that are asked.
 #[derive(Clone, Debug)]
@@ -58,32 +104,134 @@ impl Servers {
 
     /// What the client finds of this kind.
     fn find(&self, kind: &str, build_id: &[u8], of: Option<&Path>) -> Option<PathBuf> {
-        if SILENT.load(Relaxed) || build_id.is_empty() {
+        if build_id.is_empty() || failure().is_some() {
             return None;
         }
+        let limits = Limits::of_user();
         let id: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut find = Command::new(&self.client);
         find.args([kind, &id]).args(of).stdin(Stdio::null());
         find.stdout(Stdio::piped()).stderr(Stdio::piped());
+        find.env(PROGRESS, "1");
         if std::env::var_os(TIMEOUT.0).is_none() {
             find.env(TIMEOUT.0, TIMEOUT.1);
         }
-        let shows = io::stderr().is_terminal();
-        if shows {
-            find.env(PROGRESS, "1");
-        }
+        limits.set(&mut find);
+        let begin = Instant::now();
         let mut child = find.spawn().ok()?;
+        let killer = limits.time.map(|time| Killer::new(&child, time + GRACE));
         // It says how far it is before it says where the file is.
+        let shows = io::stderr().is_terminal();
         let said = child.stderr.take().map(|stderr| pass_on(stderr, shows)).unwrap_or_default();
-        let out = child.wait_with_output().ok()?;
-        if !out.status.success() {
+        let mut place = Vec::new();
+        if let Some(stdout) = &mut child.stdout {
+            let _ = stdout.read_to_end(&mut place);
+        }
+        // Both streams have ended, and so has the client.
+        drop(killer);
+        let status = child.wait().ok()?;
+        if !status.success() {
             if !said.contains(NOT_THERE) {
-                SILENT.store(true, Relaxed);
+                fail(why_it_failed(&said, status.signal().is_some()));
             }
+            spend(begin.elapsed(), 0, limits);
             return None;
         }
-        let path = out.stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        Some(PathBuf::from(OsString::from_vec(path.to_vec())))
+        let path = place.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+        let is_fetched = said.contains(FETCHES);
+        let bytes = if is_fetched { path.metadata().map_or(0, |meta| meta.len()) } else { 0 };
+        spend(begin.elapsed(), bytes, limits);
+        Some(path)
+    }
+}
+
+/// The client's last line, which describes its failure.
+fn why_it_failed(said: &str, is_killed: bool) -> String {
+    if is_killed {
+        return "it sends a file without an end".to_owned();
+    }
+    let last = said.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty());
+    let last = last.unwrap_or("debuginfod-find failed and did not say why");
+    last.strip_prefix("Server query failed: ").unwrap_or(last).to_owned()
+}
+
+/// What a file may take, where the user has not said.
+#[derive(Clone, Copy)]
+struct Limits {
+    time: Option<Duration>,
+    bytes: Option<u64>,
+}
+
+impl Limits {
+    fn of_user() -> Self {
+        let is_free = |name: &str| std::env::var_os(name).is_none();
+        Self {
+            time: is_free(MAX_TIME.0).then_some(MAX_TIME.1),
+            bytes: is_free(MAX_SIZE.0).then_some(MAX_SIZE.1),
+        }
+    }
+
+    /// Has the client keep to them. A server that does not say how large its file is meets the
+    /// kernel's limit: lockwright ignores SIGXFSZ, and so does the client.
+    fn set(self, find: &mut Command) {
+        if let Some(time) = self.time {
+            find.env(MAX_TIME.0, time.as_secs().to_string());
+        }
+        let Some(bytes) = self.bytes else { return };
+        find.env(MAX_SIZE.0, bytes.to_string());
+        // SAFETY: between fork and exec it makes two system calls and touches nothing of the parent's.
+        unsafe {
+            find.pre_exec(move || {
+                let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit);
+                limit.rlim_cur = limit.rlim_cur.min(bytes);
+                // Where it fails, there is only the client's own limit.
+                libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+                Ok(())
+            });
+        }
+    }
+}
+
+/// Adds to what has been spent; where that is too much, no server is asked again.
+fn spend(time: Duration, bytes: u64, limits: Limits) {
+    let mut spent = locked(&SPENT);
+    spent.time += time;
+    spent.bytes += bytes;
+    if limits.time.is_some() && spent.time > IN_ALL.time {
+        let seconds = IN_ALL.time.as_secs();
+        fail(format!("all files took more than {seconds} s"));
+    }
+    if limits.bytes.is_some() && spent.bytes > IN_ALL.bytes {
+        fail(format!("all files had more than {} GiB", IN_ALL.bytes >> 30));
+    }
+}
+
+/// Ends the client after a time, unless it is dropped before.
+struct Killer(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Killer {
+    fn new(client: &Child, after: Duration) -> Self {
+        let (done, is_done) = mpsc::channel();
+        let pid = client.id();
+        let wait = move || {
+            if is_done.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
+                // SAFETY: a child that is not reaped before this thread has ended. See `drop`.
+                unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) };
+            }
+        };
+        // Where there can be no thread, the client's own limits remain.
+        Self(thread::Builder::new().spawn(wait).ok().map(|thread| (done, thread)))
+    }
+}
+
+impl Drop for Killer {
+    fn drop(&mut self) {
+        if let Some((done, thread)) = self.0.take() {
+            drop(done);
+            let _ = thread.join();
+        }
     }
 }
 
@@ -117,4 +265,17 @@ fn pass_on(mut stderr: ChildStderr, shows: bool) -> String {
         said.drain(..from);
     }
     String::from_utf8_lossy(&said).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_says_why_a_server_failed() {
+        let said = "Downloading from http://a/\rDownloading from http://a/ 7\r\nServer query failed: Timer expired\n";
+        assert_eq!(why_it_failed(said, false), "Timer expired");
+        assert!(why_it_failed("", false).contains("did not say"));
+        assert!(why_it_failed("x", true).contains("without an end"));
+    }
 }

@@ -439,6 +439,12 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
+        if let Some(why) = debuginfod::failure() {
+            let why = Error::new(format!("a server of DEBUGINFOD_URLS failed: {why}"));
+            self.warn(
+                &why.note("no server was asked after that; names and sources may be missing"),
+            );
+        }
         let remarks = self.remarks.take();
         if !remarks.is_empty() && self.text.add(&remarks).is_err() {
             // Somewhere they must be told.
