@@ -7,7 +7,8 @@ use std::process::Command;
 
 use crate::annotations::CIRCULAR;
 use crate::harness::{
-    FOUND, build, build_by, check, installed, native, program, skip, target_tmp, under,
+    FOUND, Scratch, build, build_by, check, installed, native, program, run, skip, target_tmp, tool,
+    under,
 };
 
 /// Runs it alone and under the tool, with a library loaded before the C library's or none, and
@@ -48,6 +49,55 @@ fn where_a_program_is_elsewhere() {
     fs::create_dir_all(&empty).expect("a folder");
     is_the_same(&["root", empty.to_str().expect("its path")], None);
     is_the_same(&["init"], None);
+}
+
+/// `ulimit -s` is the program's, and large enough for it; lockwright needs a larger stack.
+#[test]
+fn where_the_stack_may_not_grow_lockwright_has_its_own() {
+    let (program, scratch) = (program("abba.c"), Scratch::new());
+    let limited = |arguments: &[&str]| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "ulimit -s 64; exec \"$@\"", "sh"]).arg(tool().get_program());
+        shell.args(arguments);
+        shell
+    };
+    let (program, kept) = (program.to_str().expect("text"), scratch.join("kept"));
+    let kept = kept.to_str().expect("text");
+    for (arguments, code, said) in [
+        (
+            &["check", "--keep", "--ledger-dir", kept, "--", program][..],
+            FOUND,
+            "circular-dependency",
+        ),
+        (&["meter", "--", program], 0, "LOCKS"),
+        (&["run", "--", program], FOUND, "circular-dependency"),
+        (&["swap", "--lock", "hybrid", "--", program], 0, "ran on `hybrid`"),
+        (&["demo"], 0, "circular-dependency"),
+        (&["--version"], 0, ""),
+    ] {
+        let ended = run(limited(arguments));
+        assert_eq!(ended.code(), code, "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{arguments:?}: {}", ended.stderr);
+    }
+    let mut runs = fs::read_dir(kept).expect("a folder").flatten();
+    let kept = runs.next().expect("a run").path();
+    let report = run(limited(&["report", kept.to_str().expect("text")]));
+    assert_eq!(report.code(), FOUND, "{}", report.stderr);
+    // Where only the program has such a limit.
+    let checked = check("sh").args(["-c", "ulimit -s 64; exec \"$0\"", program]).run();
+    assert_eq!(checked.code(), FOUND, "{}", checked.stderr);
+}
+
+#[test]
+fn a_start_that_fails_leaves_no_directory() {
+    let scratch = Scratch::new();
+    let mut shell = Command::new("sh");
+    // No file may have a byte, so no marker can be written.
+    shell.args(["-c", "ulimit -f 0; exec \"$@\"", "sh"]).arg(tool().get_program());
+    shell.args(["check", "--ledger-dir"]).arg(scratch.path()).args(["--", "true"]);
+    let ended = run(shell);
+    assert_eq!(ended.code(), 125, "{}", ended.stderr);
+    assert_eq!(fs::read_dir(scratch.path()).expect("there").count(), 0);
 }
 
 /// Where a library of the C compiler's search path is. None skips the test, plainly; in CI it fails

@@ -29,6 +29,7 @@ mod merge;
 mod meter;
 mod outlook;
 mod output;
+mod own_stack;
 mod path_search;
 mod pidfd;
 mod preload;
@@ -67,6 +68,11 @@ use crate::args::{Cli, Command};
 /// The program `lockwright`, from its command line to its end.
 pub fn main() -> ! {
     inherited::ignore_signals();
+    own_stack::run(command)
+}
+
+/// Runs the command that the command line names.
+fn command() -> ! {
     let parsed = Cli::try_parse()
         .inspect_err(version::print_if_asked)
         .inspect_err(shipped_rules::print_if_asked);
