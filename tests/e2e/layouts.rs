@@ -1,5 +1,5 @@
-//! glibc's layouts: what is said of objects by their bytes is right for the C library that is there,
-//! and nothing is said by bytes that are laid out in another way.
+//! glibc's layouts: findings by the bytes of objects are right for the C library that is there, and
+//! there are none where its layout is not known.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-/* Lives of condition variables whose bytes decide what is said of them.
+/* Lives of condition variables. Their bytes alone show what is right and what is not.
  *
  *     cond_lives CASE
  *
@@ -216,8 +216,8 @@ static void destroyed_twice(void)
 	destroyed_by(pthread_cond_destroy);
 }
 
-/* Of such bytes as no condition variable has, by any layout. A signal touches none of them: there
- * are no waiters by the count. */
+/* No condition variable has such bytes, in any layout. A signal changes nothing: by the count there
+ * are no waiters. */
 static void garbage(void)
 {
 	pthread_cond_t *cond = malloc(sizeof *cond);

@@ -1,5 +1,5 @@
-/* A parent and its child take turns by a condition variable that both share. The child executes the
- * program anew, so it sees only what lies in the memory. Prints the rounds. */
+/* A parent and its child take turns by a condition variable that both share. The child calls
+ * exec, so it knows only what lies in the memory. Prints the rounds. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

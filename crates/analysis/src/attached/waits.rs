@@ -394,7 +394,7 @@ mod tests {
         }
     }
 
-    /// Before glibc 2.43 joins wait at the thread's id, since then at a state beside it.
+    /// Before glibc 2.43 joins wait at the thread's id, since then at a state elsewhere in its descriptor.
     #[test]
     fn joins_wait_for_a_thread_in_either_layout() {
         let descriptor = |state: u32| {

@@ -8,8 +8,8 @@ use super::bytes::{Bytes, hash_of, word};
 use crate::layouts::offset;
 use crate::stack::unwind::Frame;
 
-/// Of policy and flags, and of what is 64 bits wide and has not as many: size of the guard, address
-/// and size of the stack, an extension.
+/// Policy and flags are small numbers. Sizes, the stack's address and the extension are 64 bits
+/// wide, and use 47 of them at most.
 pub const ATTR: Bytes = Bytes {
     // SAFETY: attributes of a thread, whose fields lie in them.
     is_possible: |addr| unsafe {

@@ -44,7 +44,7 @@ pub(super) unsafe fn hash_of(addr: u64, size: u64, skip: &[u64]) -> u64 {
 /// The most threads that a system can have (PID_MAX_LIMIT): no counter of waiters is higher.
 const MOST_THREADS: u32 = 1 << 22;
 
-/// Of its `__kind`. The stamp is in its `__list`.
+/// A mutex: by its `__kind`. The stamp is in its `__list`.
 pub const MUTEX: Bytes = Bytes {
     // SAFETY: a mutex, whose fields lie in it.
     is_possible: |addr| unsafe {
@@ -70,7 +70,7 @@ const fn ceiling(kind: u32) -> bool {
     kind & 0x40 != 0
 }
 
-/// Of its `__shared` and `__flags`. The stamp is in its pads.
+/// A reader-writer lock: by its `__shared` and `__flags`. The stamp is in its pads.
 pub const RWLOCK: Bytes = Bytes {
     // SAFETY: a reader-writer lock, whose fields lie in it.
     is_possible: |addr| unsafe {
@@ -93,7 +93,7 @@ const RWLOCK_CHANGES: [u64; 5] = [
     offset(&rwlock::CUR_WRITER),
 ];
 
-/// Of its `__wrefs`, which is elsewhere since glibc 2.41.
+/// A condition variable: by its `__wrefs`, which is elsewhere since glibc 2.41.
 pub const COND: Bytes = Bytes {
     // SAFETY: a condition variable, whose fields lie in it. (Its groups' sizes are no help: a waiter
     // that gives up may take them below zero.)
@@ -118,7 +118,7 @@ pub const COND: Bytes = Bytes {
 /// and more waiters than there can be threads.
 pub const COND_IMPOSSIBLE: u32 = wrefs::DESTROYED | !(MOST_THREADS * wrefs::WAITER - 1);
 
-/// Of all its words. The stamp is behind them.
+/// A semaphore: by all its words. The stamp is behind them.
 pub const SEMAPHORE: Bytes = Bytes {
     // SAFETY: a semaphore, whose fields lie in it.
     is_possible: |addr| unsafe {
@@ -139,7 +139,7 @@ pub const SEMAPHORE: Bytes = Bytes {
 const VALUE: u64 = offset(&semaphore::VALUE);
 const WAITERS: u64 = offset(&semaphore::WAITERS);
 
-/// Of its `count` and `shared`.
+/// A barrier: by its `count` and `shared`.
 pub const BARRIER: Bytes = Bytes {
     // SAFETY: a barrier, whose fields lie in it.
     is_possible: |addr| unsafe {
