@@ -26,6 +26,7 @@ mod by_kernel;
 mod c11;
 mod c_locks;
 mod callbacks;
+mod children;
 mod ci;
 mod classes;
 mod complete;

@@ -275,7 +275,7 @@ pub const SWAP: Manual = Manual {
         USAGE,
         (
             "125",
-            "lockwright itself failed, or the program ended well and nothing was replaced in it.",
+            "lockwright itself failed, or the program ended well without its library. A program whose locks all stay as they are ends as natively, with a note.",
         ),
         (
             "126",

@@ -51,13 +51,21 @@ pub fn entries(list: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Whether an entry of LD_PRELOAD is one of lockwright's libraries: a file of its name, or a
 /// descriptor where no file system would hold it.
 pub fn is_ours(entry: &[u8]) -> bool {
-    is_watching(entry) || entry.ends_with(b"/liblockwright_swap.so")
+    is_watching(entry) || is_replacing(entry)
+}
+
+/// Whether it is the one that replaces locks.
+pub fn is_replacing(entry: &[u8]) -> bool {
+    entry.ends_with(b"/liblockwright_swap.so") || is_open_file(entry)
 }
 
 /// Whether it is the one that watches.
 pub fn is_watching(entry: &[u8]) -> bool {
-    entry.ends_with(b"/liblockwright.so")
-        || entry.starts_with(b"/proc/") && entry.windows(4).any(|part| part == b"/fd/")
+    entry.ends_with(b"/liblockwright.so") || is_open_file(entry)
+}
+
+fn is_open_file(entry: &[u8]) -> bool {
+    entry.starts_with(b"/proc/") && entry.windows(4).any(|part| part == b"/fd/")
 }
 
 /// Calls `go` with the environment without those entries of LD_PRELOAD: the others stay, in their

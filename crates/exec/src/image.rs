@@ -77,12 +77,13 @@ impl Script {
 }
 
 /// Looks into the open file, which is called `name`. Of a script, `script` is its interpreter then.
+/// A program that has the function `own` itself is a refusing one.
 #[inline(never)]
-pub fn of(fd: c_int, name: &[u8], script: &mut Script) -> Image {
+pub fn of(fd: c_int, name: &[u8], script: &mut Script, own: Option<&CStr>) -> Image {
     let mut buffer = [0; MOST_SCRIPT];
     let start = read_at(fd, &mut buffer, 0);
     if start.len() >= 64 && start.starts_with(b"\x7fELF") {
-        return Elf::parse(fd, start).map_or(Image::Unknown, |elf| elf.image(name));
+        return Elf::parse(fd, start).map_or(Image::Unknown, |elf| elf.image(name, own));
     }
     if script.parse(start) {
         return Image::Script;
@@ -97,6 +98,8 @@ mod number {
     pub const INTERP: u64 = 3;
     pub const NEEDED: u64 = 1;
     pub const STRTAB: u64 = 5;
+    pub const SYMTAB: u64 = 6;
+    pub const GNU_HASH: u64 = 0x6fff_fef5;
     pub const X86_64: u64 = 62;
 }
 
@@ -173,7 +176,7 @@ impl Elf {
         })
     }
 
-    fn image(&self, name: &[u8]) -> Image {
+    fn image(&self, name: &[u8], own: Option<&CStr>) -> Image {
         let find = |kind| self.segments().find(|segment| segment.kind == kind);
         let Some(loader) = find(number::INTERP) else {
             // The loader itself can be told to run a program.
@@ -191,15 +194,63 @@ impl Elf {
         ) {
             return Image::Refusing;
         }
-        let needs = find(number::DYNAMIC).is_some_and(|section| self.needs_a_sanitizer(section));
-        if needs { Image::Refusing } else { Image::Loading }
+        let Some(section) = find(number::DYNAMIC) else { return Image::Loading };
+        let has_own = || own.is_some_and(|own| self.defines(section, own) == Some(true));
+        let refuses = self.needs_a_sanitizer(section) || has_own();
+        if refuses { Image::Refusing } else { Image::Loading }
+    }
+
+    /// Where in the file is what the dynamic section has under that tag.
+    fn table(&self, section: Segment, tag: u64) -> Option<u64> {
+        let (_, address) = self.dynamic(section).find(|(found, _)| *found == tag)?;
+        self.offset_of(address)
+    }
+
+    /// Whether it has a symbol of its own for others, by its GNU hash table.
+    fn defines(&self, section: Segment, name: &CStr) -> Option<bool> {
+        const SYMBOL: u64 = 24;
+        let [hashes, symbols, names] =
+            [number::GNU_HASH, number::SYMTAB, number::STRTAB].map(|tag| self.table(section, tag));
+        let (hashes, symbols, names) = (hashes?, symbols?, names?);
+        let word = |at: u64| {
+            let mut buffer = [0; 4];
+            self.number(read_at(self.fd, &mut buffer, at), 0, 4)
+        };
+        let mut header = [0; 16];
+        let header = read_at(self.fd, &mut header, hashes);
+        let number = |at| self.number(header, at, 4);
+        let (buckets, first, blooms) = (number(0)?, number(4)?, number(8)?);
+        let hash = name
+            .to_bytes()
+            .iter()
+            .fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)));
+        let at_buckets = hashes.checked_add(16 + 8 * blooms)?;
+        let bucket = u64::from(hash).checked_rem(buckets)?;
+        let mut index = word(at_buckets.checked_add(4 * bucket)?)?;
+        if index == 0 {
+            return Some(false);
+        }
+        for _ in 0..MOST_ENTRIES {
+            let place = at_buckets.checked_add(4 * (buckets + index.checked_sub(first)?))?;
+            let found = word(place)?;
+            if found | 1 == u64::from(hash | 1) {
+                let at = word(symbols.checked_add(SYMBOL * index)?)?;
+                let mut buffer = [0; 64];
+                let text = read_at(self.fd, &mut buffer, names.checked_add(at)?);
+                if text.starts_with(name.to_bytes_with_nul()) {
+                    return Some(true);
+                }
+            }
+            if found & 1 == 1 {
+                break;
+            }
+            index += 1;
+        }
+        Some(false)
     }
 
     fn needs_a_sanitizer(&self, section: Segment) -> bool {
-        let names = self.dynamic(section).find(|(tag, _)| *tag == number::STRTAB);
-        let Some(names) = names.and_then(|(_, address)| self.offset_of(address)) else {
-            return false;
-        };
+        let Some(names) = self.table(section, number::STRTAB) else { return false };
         let mut needed = self.dynamic(section).filter(|(tag, _)| *tag == number::NEEDED);
         needed.any(|(_, name)| {
             let mut buffer = [0; 32];
@@ -233,7 +284,7 @@ mod tests {
     }
 
     fn image(bytes: &[u8]) -> Image {
-        of(in_memory(bytes).as_raw_fd(), b"", &mut Script::default())
+        of(in_memory(bytes).as_raw_fd(), b"", &mut Script::default(), None)
     }
 
     fn own() -> Vec<u8> {
@@ -263,6 +314,16 @@ mod tests {
     }
 
     #[test]
+    fn functions_of_its_own_are_found() {
+        let file = std::fs::File::open("/lib/x86_64-linux-gnu/libc.so.6").unwrap();
+        let of = |own| of(file.as_raw_fd(), b"", &mut Script::default(), Some(own));
+        // It can be executed, and has an interpreter.
+        assert_eq!(of(c"pthread_mutex_lock"), Image::Refusing);
+        assert_eq!(of(c"malloc"), Image::Refusing);
+        assert_eq!(of(c"pthread_mutex_lurk"), Image::Loading);
+    }
+
+    #[test]
     fn damaged_files_are_no_matter() {
         let own = own();
         for len in (0..2000).step_by(7) {
@@ -279,7 +340,7 @@ mod tests {
     fn scripts_name_their_interpreter() {
         let of = |text: &[u8]| {
             let mut script = Script::default();
-            let image = of(in_memory(text).as_raw_fd(), b"", &mut script);
+            let image = super::of(in_memory(text).as_raw_fd(), b"", &mut script, None);
             (image, script.interpreter().to_str().unwrap().to_owned())
         };
         assert_eq!(of(b"#!/bin/sh\n"), (Image::Script, "/bin/sh".into()));

@@ -13,6 +13,7 @@ pub mod actions;
 pub mod environment;
 mod image;
 mod lookup;
+pub mod readable;
 mod sys;
 
 pub use lookup::Name;
@@ -43,25 +44,25 @@ pub enum Program {
 }
 
 /// What the program of that name does. `preloaded` is the value of LD_PRELOAD: other libraries there
-/// may have to be the first.
-pub fn program(name: Name<'_>, preloaded: &[u8]) -> Program {
+/// may have to be the first. A program that has the function `own` itself is a refusing one.
+pub fn program(name: Name<'_>, preloaded: &[u8], own: Option<&CStr>) -> Program {
     let file = match name.open() {
         Ok(file) => file,
         Err(lookup::Failed::Missing) => return Program::Missing,
         Err(lookup::Failed::Unreadable) => return Program::Unknown,
     };
     let mut script = Script::default();
-    let mut image = image::of(file.fd(), file.name(), &mut script);
+    let mut image = image::of(file.fd(), file.name(), &mut script, own);
     drop(file);
     if image == Image::Text && name.is_searched() {
         // `execvp` has the shell run it.
-        image = interpreter(c"/bin/sh", &mut script);
+        image = interpreter(c"/bin/sh", &mut script, own);
     }
     for _ in 0..MOST_INTERPRETERS {
         match image {
             Image::Script => {
                 let next = script;
-                image = interpreter(next.interpreter(), &mut script);
+                image = interpreter(next.interpreter(), &mut script, own);
             }
             Image::Loading if environment::entries(preloaded).any(image::is_sanitizer) => {
                 return Program::Refusing;
@@ -75,9 +76,9 @@ pub fn program(name: Name<'_>, preloaded: &[u8]) -> Program {
     Program::Unknown
 }
 
-fn interpreter(path: &CStr, script: &mut Script) -> Image {
+fn interpreter(path: &CStr, script: &mut Script, own: Option<&CStr>) -> Image {
     match Name::At(libc::AT_FDCWD, path).open() {
-        Ok(file) => image::of(file.fd(), path.to_bytes(), script),
+        Ok(file) => image::of(file.fd(), path.to_bytes(), script, own),
         Err(_) => Image::Unknown,
     }
 }

@@ -95,3 +95,12 @@ pub fn read_at(fd: c_int, buffer: &mut [u8], offset: u64) -> &[u8] {
     let len = unsafe { call(libc::SYS_pread64, arguments) };
     &buffer[..usize::try_from(len).unwrap_or(0)]
 }
+
+/// Whether the 8 bytes at `at` can be read: the kernel copies them before it finds that the operation
+/// is none.
+pub fn can_read(at: usize) -> bool {
+    const NO_OPERATION: usize = 77;
+    // SAFETY: the kernel checks the address, and changes nothing.
+    let result = unsafe { call(libc::SYS_rt_sigprocmask, [NO_OPERATION, at, 0, 8]) };
+    result != -(libc::EFAULT as isize)
+}

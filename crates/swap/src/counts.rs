@@ -33,6 +33,8 @@ pub enum Count {
     LeftMutexes,
     LeftRwlocks,
     LeftSpinlocks,
+    /// Programs that were started without this library.
+    ProgramsLeft,
     /// Locks that the command gave no answer about.
     Unanswered,
 }

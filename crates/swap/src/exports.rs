@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use crate::cancel_type::condition;
 use crate::choice::{choose, target};
 use crate::counts::{Count, count};
-use crate::{c11, cancel, cancel_type, cond, layout, mutex, rwlock, spin};
+use crate::{c11, cancel, cancel_type, cond, execute, layout, mutex, rwlock, spin};
 
 /// `name = aliases: how to;`, where a function is either always the same (`always`; `second` and
 /// `third`: with where it returns to as such an argument), or goes where the chosen lock's is
@@ -35,6 +35,22 @@ macro_rules! export {
     };
     ($name:ident, third, $to:path) => {
         export! { $name, "mov rdx, [rsp]", $to }
+    };
+    // Its arguments are put in a row, after the first.
+    ($name:ident, variadic, $to:path) => {
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            core::arch::naked_asm!(
+                "pop rax", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "mov rsi, rsp",
+                "push rax", "call {to}", "pop rcx", "add rsp, 40", "push rcx", "ret",
+                to = sym $to
+            )
+        }
     };
     ($name:ident, $prepare:literal, $to:path) => {
         #[doc = concat!("`", stringify!($name), "`.")]
@@ -96,6 +112,18 @@ exports! {
     pthread_cond_broadcast: chosen condition::broadcast;
 
     pthread_setcanceltype: always cancel_type::set;
+
+    execve: always execute::execve;
+    execv: always execute::execv;
+    execvp: always execute::execvp;
+    execvpe: always execute::execvpe;
+    execl: variadic execute::execl;
+    execlp: variadic execute::execlp;
+    execle: variadic execute::execle;
+    fexecve: always execute::fexecve;
+    execveat: always execute::execveat;
+    posix_spawn: always execute::posix_spawn;
+    posix_spawnp: always execute::posix_spawnp;
 
     mtx_init: third c11::mtx_init;
     mtx_destroy: always c11::mtx_destroy;

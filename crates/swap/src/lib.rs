@@ -15,6 +15,7 @@ compile_error!("lockwright's swap library knows x86-64 only");
 mod exports;
 
 mod c11;
+mod execute;
 
 mod cancel_type;
 

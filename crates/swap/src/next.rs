@@ -3,10 +3,11 @@
 //! They are looked up when they are first needed, which is seldom a program's first lock: nothing
 //! that an allocator's plain mutex comes to needs one.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use libc::timespec;
+use lockwright_exec::Strings;
 
 /// Where a function is, once it has been looked up.
 pub struct Slot {
@@ -67,6 +68,13 @@ macro_rules! next {
 }
 
 next! {
+    execve(p: *const c_char, a: Strings, e: Strings) None;
+    execvpe(p: *const c_char, a: Strings, e: Strings) None;
+    fexecve(f: c_int, a: Strings, e: Strings) None;
+    execveat(d: c_int, p: *const c_char, a: Strings, e: Strings, f: c_int) None;
+    posix_spawn(i: *mut libc::pid_t, p: *const c_char, f: *const c_void, t: *const c_void, a: Strings, e: Strings) Some(c"GLIBC_2.15");
+    posix_spawnp(i: *mut libc::pid_t, p: *const c_char, f: *const c_void, t: *const c_void, a: Strings, e: Strings) Some(c"GLIBC_2.15");
+
     pthread_setcanceltype(k: c_int, o: *mut c_int) None;
 
     pthread_mutex_init(m: *mut c_void, a: *const c_void) None;

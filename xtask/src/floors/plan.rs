@@ -95,10 +95,10 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-swap",
         dir: "crates/swap",
         says: true,
-        uses: &["lockwright", "lockwright-glibc"],
+        uses: &["lockwright", "lockwright-exec", "lockwright-glibc"],
         floors: &[
             &["exports"],
-            &["c11"],
+            &["c11", "execute"],
             &["cancel_type"],
             &["cond"],
             &["choice", "layout"],

@@ -40,7 +40,7 @@ impl Start {
         else {
             return Self::AsGiven;
         };
-        match lockwright_exec::program(name, preloaded) {
+        match lockwright_exec::program(name, preloaded, None) {
             // The kernel says what is wrong with it.
             Program::Missing => Self::AsGiven,
             Program::Refusing => Self::Unable,

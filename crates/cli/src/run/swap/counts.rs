@@ -31,11 +31,12 @@ const KEPT: [(&str, &str); 7] = [
 /// What could be replaced, and is not chosen by the patterns: the first ones of what is replaced.
 const LEFT: usize = 3;
 
-/// Where the counts are of what is not replaced, and why; of what is left; of locks that nobody has
-/// answered about; and of the locks that each pattern has decided on.
+/// Where the counts are of what is not replaced, and why; of what is left; of programs that were
+/// started without the library; of locks that nobody has answered about; and of the locks that each pattern has decided on.
 const AT_KEPT: usize = 1 + REPLACED.len();
 const AT_LEFT: usize = AT_KEPT + KEPT.len();
-const AT_UNANSWERED: usize = AT_LEFT + LEFT;
+const AT_PROGRAMS_LEFT: usize = AT_LEFT + LEFT;
+const AT_UNANSWERED: usize = AT_PROGRAMS_LEFT + 1;
 const AT_PATTERNS: usize = AT_UNANSWERED + 1;
 
 /// How many counts there are: programs come first.
@@ -92,6 +93,17 @@ impl Counts {
         for (what, list) in parts {
             sentence.extend(list.map(|list| format!("; {what}: {list}")));
         }
+        match self.0[AT_PROGRAMS_LEFT] {
+            0 => {}
+            1 => {
+                sentence += "; 1 program was started as it is: it has locks of its own, or cannot load the library"
+            }
+            many => {
+                sentence += &format!(
+                    "; {many} programs were started as they are: they have locks of their own, or cannot load the library"
+                );
+            }
+        }
         sentence
     }
 
@@ -133,6 +145,7 @@ impl Counts {
             "replaced": object(&mut self.replaced()),
             "kept": object(&mut self.kept()),
             "not_chosen": object(&mut self.left()),
+            "programs_left": self.0[AT_PROGRAMS_LEFT],
             "not_looked_up": self.0[AT_UNANSWERED],
             "patterns": patterns,
         })
