@@ -241,7 +241,10 @@ fn a_sandbox_by_bubblewrap_is_told() {
     fs::create_dir(&hidden).unwrap();
     let sandbox = |over: &Path| {
         let over = over.to_str().unwrap().to_owned();
-        ["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--tmpfs"].map(str::to_owned).into_iter().chain([over])
+        ["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--tmpfs"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([over])
     };
     let alone = native(&bwrap).args(sandbox(&hidden)).arg(&nothing).run();
     if alone.code() != 0 {

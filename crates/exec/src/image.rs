@@ -76,7 +76,7 @@ impl Script {
     }
 }
 
-/// Looks into the open file, which is called `name`. Of a script, `script` is its interpreter then.
+/// Looks into the open file, which is called `name`. A script's interpreter is in `script` then.
 /// A program that has the function `own` itself is a refusing one.
 #[inline(never)]
 pub fn of(fd: c_int, name: &[u8], script: &mut Script, own: Option<&CStr>) -> Image {

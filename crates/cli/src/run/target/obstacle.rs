@@ -219,4 +219,20 @@ mod tests {
         assert_eq!(of("libubsan.so.1"), None);
         assert_eq!(of("libasan-data.so"), None);
     }
+
+    /// The library decides by the same names before a program is executed.
+    #[test]
+    fn the_libraries_have_the_same_list() {
+        // A link in a checkout, a copy in the package.
+        let source = include_str!("../../../preload/exec/src/image.rs");
+        let list = |name: &str| {
+            let (_, rest) = source.split_once(&format!("pub const {name}: &[&[u8]] = &[")).unwrap();
+            let (list, _) = rest.split_once("];").unwrap();
+            list.split("b\"").skip(1).map(|entry| entry.split('"').next().unwrap()).collect()
+        };
+        let sanitizers: Vec<&str> = list("SANITIZERS");
+        assert_eq!(sanitizers, RUNTIMES.iter().map(|r| r.library).collect::<Vec<_>>());
+        let loaders: Vec<&str> = list("OTHER_LOADERS");
+        assert_eq!(loaders, OTHER_LIBRARIES.iter().map(|(part, _)| *part).collect::<Vec<_>>());
+    }
 }
