@@ -26,13 +26,13 @@ fn executables(run: &Run) -> Vec<&str> {
 
 /// A program of the C library musl, which ends with "_r_debug: symbol not found" if the library is
 /// preloaded.
-fn musl() -> Option<PathBuf> {
+fn musl(source: &str) -> Option<PathBuf> {
     installed(&["musl-gcc"], "musl-tools")?;
-    Some(build_by("musl-gcc", "child.c", &[]))
+    Some(build_by("musl-gcc", source, &[]))
 }
 
 /// Programs with the shared runtime of a sanitizer, as GCC links them.
-fn sanitized() -> Vec<(PathBuf, &'static str)> {
+fn sanitized(source: &str) -> Vec<(PathBuf, &'static str)> {
     let all = [("-fsanitize=address", "libasan"), ("-fsanitize=thread", "libtsan")];
     let mut programs = Vec::new();
     for (flag, runtime) in all {
@@ -41,7 +41,7 @@ fn sanitized() -> Vec<(PathBuf, &'static str)> {
             .output();
         match made {
             Ok(made) if made.status.success() => {
-                programs.push((build_by("gcc", "child.c", &[flag]), "shared-sanitizer"));
+                programs.push((build_by("gcc", source, &[flag]), "shared-sanitizer"));
             }
             _ => skip(&format!("gcc has no {runtime}")),
         }
@@ -56,15 +56,15 @@ fn expected(child: &Path, argument: &str) -> (String, i32) {
     (run.text(), run.code())
 }
 
-fn unable() -> Vec<(PathBuf, &'static str)> {
-    let mut programs = sanitized();
-    programs.extend(musl().map(|musl| (musl, "other-c-library")));
+fn unable(source: &str) -> Vec<(PathBuf, &'static str)> {
+    let mut programs = sanitized(source);
+    programs.extend(musl(source).map(|musl| (musl, "other-c-library")));
     programs
 }
 
 #[test]
 fn musl_and_shared_sanitizers_as_a_child_run_as_natively() {
-    for (child, reason) in unable() {
+    for (child, reason) in unable("child.c") {
         let natively = expected(&child, "7");
         for follow in [&[] as &[&str], &["--follow=none"], &["--follow=other"]] {
             for script in ["\"$0\" 7", "\"$0\" 7; exit $?"] {
@@ -90,7 +90,7 @@ fn musl_and_shared_sanitizers_as_a_child_run_as_natively() {
 #[test]
 fn however_a_child_that_cannot_be_watched_is_executed() {
     let executing = program("executing.c");
-    for (child, reason) in unable() {
+    for (child, reason) in unable("nothing.c") {
         let run = check(&executing).arg(&child).run();
         assert_eq!(run.code(), 0, "{}{}", run.text(), run.stderr);
         let ways: usize = run.text().lines().last().unwrap().parse().unwrap();
@@ -103,7 +103,7 @@ fn however_a_child_that_cannot_be_watched_is_executed() {
 #[test]
 fn scripts_and_directories_of_a_child_that_cannot_be_watched() {
     let executing = program("executing_elsewhere.c");
-    for (child, _) in unable() {
+    for (child, _) in unable("child.c") {
         let scratch = Scratch::new();
         let name = child.file_name().unwrap();
         let folder = child.parent().unwrap();
