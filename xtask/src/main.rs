@@ -15,6 +15,7 @@ mod package;
 mod promela;
 mod swap;
 mod test;
+mod tsan;
 
 use std::process::ExitCode;
 

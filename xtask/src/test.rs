@@ -10,7 +10,7 @@ use clap::Args;
 use crate::burners::Burners;
 use crate::failed_tests::FailedTests;
 use crate::{
-    bench, bpf, completions, debug_lockdep, features, floors, install, man, package, promela,
+    bench, bpf, completions, debug_lockdep, features, floors, install, man, package, promela, tsan,
 };
 
 /// Runs every check, or the named ones.
@@ -71,6 +71,11 @@ const CHECKS: &[Check] = &[
         name: "release",
         what: "the tests of the locks, torture, the engines and C programs, optimised as what is shipped",
         run: release,
+    },
+    Check {
+        name: "tsan",
+        what: "ThreadSanitizer finds no data race in the engines and the ledger, and finds a planted one",
+        run: tsan::run,
     },
     Check {
         name: "models",
