@@ -6,7 +6,8 @@
 //! - **Payload first, state last.** A row counts once its first word, the state, is not zero; the
 //!   writer stores it with Release after everything else. A `kill -9` loses at most the row that was
 //!   being written.
-//! - **Ids, not pointers.** Rows name each other by index within a table; index 0 means "none".
+//! - **Ids, not pointers.** Rows name each other by index within a table, or by number where rows come
+//!   and go (`numbered.rs`); 0 means "none".
 //! - **A reader trusts nothing.** Every offset, length and id is checked; a damaged file yields an
 //!   error or fewer rows, never a panic.
 
@@ -14,6 +15,7 @@
 
 pub mod histogram;
 pub mod layout;
+mod numbered;
 pub mod rows;
 pub mod site;
 pub mod writer;

@@ -16,8 +16,9 @@ use crate::layout::{
     self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, KEPT_WORDS, MAGIC, MAX_EXTENTS,
     MAX_FRAMES, MAX_TEXT, TableId, annex, extent_rows, locate,
 };
+use crate::numbered;
 use crate::rows::meter::{Meter, Metered};
-use crate::rows::{Held, Row, Stack, StackWords, Text, Thread};
+use crate::rows::{Held, Row, Segment, Stack, StackWords, Text, Thread};
 
 /// Why a file is not a readable ledger.
 #[derive(Debug)]
@@ -130,6 +131,8 @@ pub struct Ledger {
     missing: u64,
     /// Rows that claim more than there is.
     refused: u64,
+    /// Of each of [`numbered::TABLES`]: the rows by number, with their places.
+    numbers: [Vec<(u32, u32)>; numbered::TABLES.len()],
     /// Not of the file.
     generated: Vec<GeneratedCode>,
 }
@@ -334,7 +337,9 @@ impl Ledger {
             }
         }
         let missing = header.used.saturating_sub(bytes.len() as u64);
-        let mut ledger = Self { bytes, header, tables, missing, refused: 0, generated: Vec::new() };
+        let (numbers, generated) = (Default::default(), Vec::new());
+        let mut ledger = Self { bytes, header, tables, missing, refused: 0, numbers, generated };
+        ledger.numbers = [ledger.numbers_of::<Thread>(), ledger.numbers_of::<Segment>()];
         ledger.refused = ledger.settle_claims();
         Ok(ledger)
     }
@@ -373,6 +378,32 @@ impl Ledger {
         self.refused
     }
 
+    /// The rows of a numbered table by number. Of several that claim one number, the first stands.
+    fn numbers_of<R: Row>(&self) -> Vec<(u32, u32)> {
+        let number = |place| {
+            let bytes = self.raw(R::TABLE, u64::from(place), size_of::<R>() as u64)?;
+            let is_published = u32_at(bytes, 0) != 0;
+            is_published.then(|| (u32_at(bytes, R::NUMBER_AT), place)).filter(|row| row.0 != 0)
+        };
+        let mut numbers: Vec<_> = (1..self.end_of::<R>()).filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers.dedup_by_key(|row| row.0);
+        numbers
+    }
+
+    /// Numbers and places of the rows of a table that is numbered.
+    fn numbered(&self, id: TableId) -> Option<&Vec<(u32, u32)>> {
+        let i = numbered::TABLES.iter().position(|&table| table == id)?;
+        Some(&self.numbers[i])
+    }
+
+    /// Where the row lies that others refer to as `id`.
+    fn index_of(&self, table: TableId, id: u32) -> Option<u32> {
+        let Some(numbers) = self.numbered(table) else { return Some(id) };
+        let i = numbers.binary_search_by_key(&id, |row| row.0).ok()?;
+        Some(numbers[i].1)
+    }
+
     /// Where row `index` lies.
     fn place(&self, id: TableId, index: u64, row_bytes: u64) -> Option<Range<usize>> {
         let table = &self.tables[id as usize];
@@ -392,11 +423,13 @@ impl Ledger {
 
     /// The word at `offset` of row `index`.
     pub(crate) fn word(&self, id: TableId, index: u32, row_bytes: u64, offset: usize) -> u32 {
+        let index = self.index_of(id, index).unwrap_or(0);
         self.raw(id, index.into(), row_bytes).map_or(0, |bytes| u32_at(bytes, offset))
     }
 
     /// Makes that word zero in what was read.
     pub(crate) fn clear_word(&mut self, id: TableId, index: u32, row_bytes: u64, offset: usize) {
+        let index = self.index_of(id, index).unwrap_or(0);
         let place = self.place(id, index.into(), row_bytes);
         if let Some(bytes) = place.and_then(|place| self.bytes.get_mut(place)) {
             bytes[offset..offset + 4].fill(0);
@@ -414,13 +447,22 @@ impl Ledger {
         if id == 0 {
             return None;
         }
-        let bytes = self.raw(R::TABLE, u64::from(id), size_of::<R>() as u64)?;
+        let index = self.index_of(R::TABLE, id)?;
+        let bytes = self.raw(R::TABLE, u64::from(index), size_of::<R>() as u64)?;
         let row = decode::<R>(bytes);
         (u32_at(bytes, 0) != 0).then_some(row)
     }
 
     /// All published rows of a table with their ids, in order.
     pub fn rows<R: Row>(&self) -> impl Iterator<Item = (u32, R)> + '_ {
+        let numbers = self.numbered(R::TABLE).map_or(&[][..], Vec::as_slice);
+        let places = 1..if R::NUMBER_AT == 0 { self.end_of::<R>() } else { 1 };
+        let ids = places.chain(numbers.iter().map(|row| row.0));
+        ids.filter_map(|id| Some((id, self.get::<R>(id)?)))
+    }
+
+    /// Places of a table that may have a row end here.
+    fn end_of<R: Row>(&self) -> u32 {
         let table = &self.tables[R::TABLE as usize];
         // A damaged `len` must not make us walk four billion absent rows.
         let mut there = 0u64;
@@ -433,8 +475,7 @@ impl Ledger {
             }
         }
         let most = self.bytes.len() as u64 / size_of::<R>() as u64;
-        let end = table.len.min(there).min(most + 1).min(u64::from(u32::MAX));
-        (1..end as u32).filter_map(|id| Some((id, self.get::<R>(id)?)))
+        table.len.min(there).min(most + 1).min(u64::from(u32::MAX)) as u32
     }
 
     /// Rows handed out in a table, written or not.

@@ -15,6 +15,9 @@ pub unsafe trait Row: Copy + 'static {
     const TABLE: TableId;
     /// Rows of the table's first extent.
     const BASE_ROWS: u32;
+    /// Where in the row its number lies, a u32, of a table whose rows come and go; else 0. What
+    /// refers to such a row names its number, and of others their place.
+    const NUMBER_AT: usize = 0;
 }
 
 /// Row state of a row that was published and has nothing else to tell.
@@ -31,7 +34,7 @@ pub struct Text {
 }
 
 macro_rules! row {
-    ($(#[$doc:meta])* $name:ident in $table:ident x $base:literal = $bytes:literal bytes { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
+    ($(#[$doc:meta])* $name:ident in $table:ident x $base:literal = $bytes:literal bytes $(numbered by $number:ident)? { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$doc])*
         #[repr(C)]
         #[derive(Clone, Copy, Debug)]
@@ -46,6 +49,7 @@ macro_rules! row {
         unsafe impl Row for $name {
             const TABLE: TableId = TableId::$table;
             const BASE_ROWS: u32 = $base;
+            $(const NUMBER_AT: usize = core::mem::offset_of!($name, $number);)?
         }
         impl Default for $name {
             fn default() -> Self {
@@ -126,19 +130,23 @@ row! {
 pub mod thread_state {
     /// It runs.
     pub const LIVE: u32 = 1;
-    /// It ended.
+    /// It ended, and may be joined yet.
     pub const EXITED: u32 = 2;
+    /// It ended, and nobody will join it any more.
+    pub const SETTLED: u32 = 3;
 }
 
 row! {
-    /// A thread of the process. The row outlives it. Its first line is the state that the thread's
-    /// fast path works on; addresses there are the process's own.
-    Thread in Threads x 2 = 320 bytes {
+    /// A thread of the process. The row outlives it as long as anything on record is the thread's.
+    /// Its first line is the state that the thread's fast path works on; addresses there are the
+    /// process's own.
+    Thread in Threads x 2 = 320 bytes numbered by id {
         /// Kernel thread id.
         tid: u32,
         /// The locks it holds, of which each is a [`Held`]. Changes.
         held: StackWords,
-        /// Address of the thread's cache of validated keys. Changes.
+        /// Address of the thread's cache of validated keys; once it has ended, private to the engine.
+        /// Changes.
         cache: u64,
         /// Acquisitions of any lock. Changes.
         acquisitions: u64,
@@ -146,7 +154,7 @@ row! {
         dirty: u32,
         /// Current segment. Changes.
         segment: u32,
-        /// The row's own id.
+        /// The row's number: threads are numbered from 1 in the order in which they came to run.
         id: u32,
         /// Segment of the creator at creation, 0 if unknown.
         parent_segment: u32,
@@ -347,15 +355,17 @@ pub mod segment_kind {
 }
 
 row! {
-    /// What a thread does between two happens-before events of its own (thread creation, join).
-    Segment in Segments x 8 = 32 bytes {
+    /// What a thread does between two happens-before events of its own (thread creation, join). Of
+    /// segments in which nothing happened that is on record those are left out that the order of the
+    /// others does not need: then `prev` and `peer` name those before them.
+    Segment in Segments x 8 = 48 bytes numbered by id {
         /// The thread.
         thread: u32,
-        /// One of [`segment_kind`].
+        /// One of [`segment_kind`]. Changes.
         kind: u32,
-        /// The thread's previous segment, 0 for the first.
+        /// The thread's previous segment, 0 for the first. Changes.
         prev: u32,
-        /// Another thread's segment that happens before this one, 0 if none.
+        /// Another thread's segment that happens before this one, 0 if none. Changes.
         peer: u32,
         /// Stack of the event, 0 if none.
         stack: u32,
@@ -364,6 +374,14 @@ row! {
         /// Of the holds that were open at its end, the list ([`Awaited`]), 0 if there were none.
         /// Changes.
         awaited: u32,
+        /// The row's number: a segment's past has lower ones.
+        id: u32,
+        /// Creations under way that it comes before, and the like. Changes.
+        pins: u32,
+        /// Number of the segment that was made next, 0 for the last. Changes.
+        newer: u32,
+        /// Private to the engine. Changes.
+        mark: u32,
     }
 }
 

@@ -7,12 +7,13 @@
 
 use core::mem::size_of;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicU32, Ordering::*, fence};
 
 use crate::layout::{
     FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, MAX_TABLES, MAX_TEXT, PAGE,
     TableHeader, TableId, extent_rows, locate, stopped,
 };
+use crate::numbered::{self, Numbers};
 use crate::rows::{Row, Text};
 
 /// Makes `len` bytes at `at` writable and backed by storage, or says why it cannot: one of
@@ -55,6 +56,8 @@ pub struct Writer {
     /// What is left of the pages that small things are in: offsets of the first free byte and of
     /// their end.
     small: [u64; 2],
+    /// Of [`numbered::TABLES`].
+    numbers: [Numbers; numbered::TABLES.len()],
 }
 
 // SAFETY: the writer owns its mapping; access is serialised by the host's lock around `&mut self`.
@@ -81,7 +84,8 @@ impl Writer {
         }
         let (stored, free) = ([0; MAX_TABLES], [0; FREE_CLASSES]);
         let small = [HEADER_BYTES as u64, first as u64];
-        let mut writer = Self { base, len, commit, stored, free, small };
+        let numbers = [const { Numbers::new() }; numbered::TABLES.len()];
+        let mut writer = Self { base, len, commit, stored, free, small, numbers };
         let header = writer.header();
         header.version.store(FORMAT_VERSION, Relaxed);
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
@@ -283,22 +287,88 @@ impl Writer {
 
     /// As [`Writer::push`], with the given non-zero state.
     pub fn push_with_state<R: Row>(&mut self, mut row: R, state: u32) -> Option<u32> {
-        let bytes = size_of::<R>() as u32;
-        if self.len_of::<R>() == 0 {
-            // Row 0 is burnt: 0 means "none". It stays unpublished.
-            self.reserve_raw(R::TABLE, bytes, R::BASE_ROWS, 1)?;
-        }
-        let index = self.reserve_raw(R::TABLE, bytes, R::BASE_ROWS, 1)?;
-        let at = self.raw_ptr(R::TABLE, index).cast::<R>();
+        let (index, id) = match R::NUMBER_AT {
+            0 => self.new_place::<R>().map(|index| (index, index))?,
+            number_at => {
+                let (index, number) = self.numbered_place::<R>()?;
+                // SAFETY: the row's own promise of where its number lies.
+                unsafe { ptr::from_mut(&mut row).byte_add(number_at).cast::<u32>().write(number) };
+                (index, number)
+            }
+        };
+        let at = self.raw_ptr(R::TABLE, index.into()).cast::<R>();
         // SAFETY: `Row` promises that the row begins with its u32 state.
         unsafe { ptr::from_mut(&mut row).cast::<u32>().write(0) };
-        // SAFETY: `reserve_raw` made room for this row, and nobody has its id yet.
+        // SAFETY: there is room for this row, and nobody has its id yet.
         unsafe { at.write(row) };
         // SAFETY: the state word of the row just written; aligned, as rows are.
         let word = unsafe { AtomicU32::from_ptr(at.cast::<u32>()) };
         // Pairs with the reader's Acquire of the state: the payload above is complete.
         word.store(state, Release);
-        Some(index as u32)
+        Some(id)
+    }
+
+    /// Makes room for a row at the end of its table.
+    fn new_place<R: Row>(&mut self) -> Option<u32> {
+        let bytes = size_of::<R>() as u32;
+        if self.len_of::<R>() == 0 {
+            // Row 0 is burnt: 0 means "none". It stays unpublished.
+            self.reserve_raw(R::TABLE, bytes, R::BASE_ROWS, 1)?;
+        }
+        self.reserve_raw(R::TABLE, bytes, R::BASE_ROWS, 1).map(|index| index as u32)
+    }
+
+    /// Makes room for a row of a numbered table, where one was before if possible. Its place and
+    /// its number.
+    fn numbered_place<R: Row>(&mut self) -> Option<(u32, u32)> {
+        let table = numbered_table::<R>();
+        let Some(number) = self.numbers[table].next() else {
+            self.lose(stopped::LEDGER_FULL);
+            return None;
+        };
+        if let Some(bytes) = self.numbers[table].wants() {
+            let slots = self.alloc(bytes)?;
+            let at = self.at(slots);
+            // SAFETY: allocated just now: zeroed, and as many as wanted.
+            if let Some((old, bytes)) = unsafe { self.numbers[table].grow(at) } {
+                self.free(self.offset_of(old), bytes);
+            }
+        }
+        let place = match self.numbers[table].free {
+            0 => self.new_place::<R>()?,
+            place => {
+                let at = self.raw_ptr(R::TABLE, place.into());
+                // SAFETY: a place on the list, whose rows link to the next behind their state.
+                self.numbers[table].free = unsafe { at.cast::<u32>().add(1).read() };
+                place
+            }
+        };
+        self.numbers[table].insert(place);
+        Some((place, number))
+    }
+
+    /// Takes a row of a numbered table off the record. Its place is used again; its number is not.
+    pub fn remove<R: Row>(&mut self, id: u32) {
+        let table = numbered_table::<R>();
+        let Some(place) = self.numbers[table].remove(id) else { return };
+        let at = self.raw_ptr(R::TABLE, place.into()).cast::<u32>();
+        let next = core::mem::replace(&mut self.numbers[table].free, place);
+        // SAFETY: the row's state, which is accessed atomically by readers.
+        let state = unsafe { AtomicU32::from_ptr(at) };
+        // A reader that finds the row half overwritten finds it unpublished. The fence keeps what
+        // is written to it later behind this store, as seen by who maps the file.
+        state.store(0, Relaxed);
+        fence(Release);
+        // SAFETY: the row is nobody's any more, and longer than two words.
+        unsafe { at.add(1).write(next) };
+    }
+
+    /// Rows of a table that are on record.
+    pub fn count_of<R: Row>(&self) -> u64 {
+        match R::NUMBER_AT {
+            0 => u64::from(self.len_of::<R>()).saturating_sub(1),
+            _ => self.numbers[numbered_table::<R>()].len(),
+        }
     }
 
     /// Rows of the table so far, the burnt row 0 included.
@@ -314,13 +384,29 @@ impl Writer {
         unsafe { self.row_ptr::<R>(id).as_ref() }
     }
 
-    /// Address of row `id`, null if there is no such row. Stable as long as the ledger is mapped.
+    /// Address of row `id`, null if there is no such row. Stable as long as the row is on record.
     #[inline]
     pub fn row_ptr<R: Row>(&self, id: u32) -> *mut R {
-        if id == 0 || id >= self.len_of::<R>() {
+        let place = match R::NUMBER_AT {
+            0 => id,
+            _ => self.numbers[numbered_table::<R>()].place(id).unwrap_or(0),
+        };
+        self.ptr_at(place)
+    }
+
+    /// Address of the row at a place, null if there is none.
+    fn ptr_at<R: Row>(&self, place: u32) -> *mut R {
+        if place == 0 || place >= self.len_of::<R>() {
             return ptr::null_mut();
         }
-        self.raw_ptr(R::TABLE, u64::from(id)).cast::<R>()
+        self.raw_ptr(R::TABLE, u64::from(place)).cast::<R>()
+    }
+
+    /// The rows of a table by their places, those that are off the record among them: their state
+    /// is 0.
+    pub fn place<R: Row>(&self, place: u32) -> Option<&R> {
+        // SAFETY: `ptr_at` is null or a row of the table, which stays mapped; rows are integers.
+        unsafe { self.ptr_at::<R>(place).as_ref() }
     }
 
     /// Changes a row that says it may change. Readers see each word old or new.
@@ -433,6 +519,18 @@ impl Writer {
         // SAFETY: below `len`, so its extent exists.
         unsafe { self.raw_ptr(TableId::Frames, u64::from(index)).cast::<u64>().read() }
     }
+}
+
+/// Which of the numbered tables the row is of.
+const fn numbered_table<R: Row>() -> usize {
+    let mut i = 0;
+    while i < numbered::TABLES.len() {
+        if numbered::TABLES[i] as usize == R::TABLE as usize {
+            return i;
+        }
+        i += 1;
+    }
+    panic!("a numbered row of a table that is not among `numbered::TABLES`")
 }
 
 #[cfg(all(test, feature = "reader"))]

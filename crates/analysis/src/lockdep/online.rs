@@ -55,7 +55,7 @@ fn has_ended(ledger: &Ledger, row: &Row) -> bool {
     let last = row.first_step.saturating_add(row.steps.min(MOST_STEPS));
     (row.first_step..last).filter_map(|id| ledger.get::<StepRow>(id)).any(|step| {
         ledger.get::<Thread>(step.thread).is_some_and(|thread| {
-            thread.state == thread_state::EXITED || thread.wait_seq != step.wait_seq
+            thread.state != thread_state::LIVE || thread.wait_seq != step.wait_seq
         })
     })
 }

@@ -3,7 +3,7 @@
 //! across any of these.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
@@ -24,7 +24,7 @@ const MOST_OVERLAPPING: usize = 64;
 
 /// The happens-before order of one process.
 pub struct Order {
-    segments: Vec<Segment>,
+    segments: BTreeMap<u32, Segment>,
     /// By segment: what it follows because too few posts of a semaphore can come without.
     behind: HashMap<u32, Vec<u32>>,
     pasts: RefCell<HashMap<u32, Rc<Past>>>,
@@ -61,7 +61,7 @@ impl Crossing {
 impl Order {
     pub(super) fn new(ledger: &Ledger) -> Self {
         let mut this = Self {
-            segments: Vec::new(),
+            segments: ledger.rows::<Segment>().collect(),
             behind: HashMap::new(),
             pasts: RefCell::default(),
             remembered: Cell::new(0),
@@ -70,10 +70,6 @@ impl Order {
             enclosed: RefCell::default(),
             overlapping: Vec::new(),
         };
-        for (id, segment) in ledger.rows::<Segment>() {
-            this.segments.resize(id as usize, Segment::default());
-            this.segments.push(segment);
-        }
         let mut posts = Posts::new(ledger, &this.segments);
         this.pass(ledger, posts.is_empty());
         while posts.order(&mut this) {
@@ -99,13 +95,17 @@ impl Order {
     /// Orders who took a lock behind the hold that this only can have come after. If semaphores
     /// order anything, not every hold is one: it must have been begun before.
     fn pass(&mut self, ledger: &Ledger, is_sure: bool) {
-        for id in 1..self.segments.len() {
-            let row = self.segments[id];
-            if row.kind == segment_kind::PASSED && row.peer == 0 {
-                let hold = ledger.get::<Hold>(row.sync).unwrap_or_default();
-                if is_sure || self.before(hold.first, row.prev) {
-                    self.segments[id].peer = hold.last;
-                }
+        let is_open = |row: &Segment| row.kind == segment_kind::PASSED && row.peer == 0;
+        let passed: Vec<(u32, Segment)> = self
+            .segments
+            .iter()
+            .filter(|(_, row)| is_open(row))
+            .map(|(&id, &row)| (id, row))
+            .collect();
+        for (id, row) in passed {
+            let hold = ledger.get::<Hold>(row.sync).unwrap_or_default();
+            if is_sure || self.before(hold.first, row.prev) {
+                self.segments.insert(id, Segment { peer: hold.last, ..row });
             }
         }
     }
@@ -175,7 +175,7 @@ impl Order {
     }
 
     fn segment(&self, id: u32) -> Option<&Segment> {
-        self.segments.get(id as usize).filter(|segment| segment.state != 0)
+        self.segments.get(&id)
     }
 
     /// The thread of a segment, `None` if the segment is not known.

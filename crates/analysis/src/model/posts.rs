@@ -32,10 +32,10 @@ pub struct Posts {
 
 impl Posts {
     /// Those that were waited for.
-    pub fn new(ledger: &Ledger, segments: &[Segment]) -> Self {
+    pub fn new(ledger: &Ledger, segments: &BTreeMap<u32, Segment>) -> Self {
         let mut waits: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (id, row) in (0..).zip(segments) {
-            if row.state != 0 && row.kind == segment_kind::POSTED {
+        for (&id, row) in segments {
+            if row.kind == segment_kind::POSTED {
                 waits.entry(row.sync).or_default().push(id);
             }
         }

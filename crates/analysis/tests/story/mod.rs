@@ -130,6 +130,8 @@ impl Story {
         // SAFETY: zeroed, page aligned, nobody else's, and kept as long as the core.
         let writer = unsafe { Writer::create(base, bytes, |_, _| Ok(()), |_| {}) };
         let mut core = Core::new(writer.expect("room for a ledger"));
+        // No verdict may follow from what is left out.
+        core.reclaim_eagerly();
         core.writer().header().pid.store(42, Relaxed);
         core.writer().header().state.store(process_state::EXITED, Relaxed);
         let module = core.writer().push(Module::default()).expect("room");
@@ -249,11 +251,11 @@ impl Story {
     fn end(&mut self, name: &str) {
         if let Some(state) = self.threads.remove(name) {
             // SAFETY: valid until the exit.
-            let segment = unsafe { (*state).segment() };
+            let id = unsafe { (*state).id() };
             // SAFETY: taken out of the map, so nobody uses it again.
             unsafe { self.core.thread_exit(state, 1) };
             self.core.find_barrier_deadlock(7);
-            self.ended.insert(name.to_owned(), segment);
+            self.ended.insert(name.to_owned(), id);
         }
     }
 
@@ -384,9 +386,9 @@ impl Story {
                 let state = self.thread(thread);
                 self.join_context(state, name, site);
                 self.end(name);
-                let last = self.ended[name];
+                let joined = self.ended[name];
                 let state = self.thread(thread);
-                self.core.thread_joined(state, last);
+                self.core.thread_joined(state, joined);
             }
             "CA" => {
                 let by = self.thread(thread).id();

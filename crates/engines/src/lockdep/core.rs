@@ -15,6 +15,7 @@ use super::interpreted::Interpreted;
 use super::left_held::LeftHolds;
 use super::misuse::Misuses;
 use super::order::Syncs;
+use super::reclaim::Reclaim;
 use super::signals::Usages;
 use super::stacks::Stacks;
 use super::threads::Threads;
@@ -36,6 +37,7 @@ pub struct Core {
     pub(super) wakeups: Wakeups,
     pub(super) left: LeftHolds,
     pub(super) interpreted: Interpreted,
+    pub(super) reclaim: Reclaim,
 }
 
 impl Core {
@@ -55,6 +57,7 @@ impl Core {
             wakeups: Wakeups::new(),
             left: LeftHolds::new(),
             interpreted: Interpreted::new(),
+            reclaim: Reclaim::new(),
         }
     }
 

@@ -33,6 +33,7 @@ mod memory;
 mod misuse;
 mod once;
 mod order;
+mod reclaim;
 mod semaphore;
 mod shared;
 mod signals;

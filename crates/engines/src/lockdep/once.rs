@@ -4,7 +4,7 @@
 //! the first such call of each thread is an acquisition, with what is held there. And all that the
 //! thread does after it comes after the routine in every run, so it begins a new segment.
 
-use lockwright_ledger::rows::{mode, segment_kind};
+use lockwright_ledger::rows::{Segment, mode, segment_kind};
 
 use super::core::Core;
 use super::thread::ThreadState;
@@ -33,6 +33,8 @@ impl Core {
     pub fn routine_ran(&mut self, thread: &mut ThreadState) -> u32 {
         self.hand_on(thread);
         let last = thread.segment();
+        // For good: any number of threads may come after it.
+        self.writer.update::<Segment>(last, |row| row.pins += 1);
         self.next_segment(thread, segment_kind::INITIALISED, 0, 0);
         last
     }

@@ -85,7 +85,7 @@ impl Core {
         let mut head = 0;
         if is_kept {
             self.hand_on(thread);
-            head = self.writer.push(Segment {
+            head = self.push_segment(Segment {
                 kind: segment_kind::MEETING,
                 peer: thread.segment(),
                 prev: row.head,

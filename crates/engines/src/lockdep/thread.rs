@@ -83,6 +83,11 @@ impl ThreadState {
         self.row.segment
     }
 
+    /// Segment of its creator when it was created, 0 if that is not known.
+    pub fn parent_segment(&self) -> u32 {
+        self.row.parent_segment
+    }
+
     /// The locks it holds.
     #[inline(always)]
     pub(super) fn stack(&self) -> &HeldStack<Held> {

@@ -33,7 +33,6 @@ impl Threads {
             held: HeldStack::<Held>::begin(writer, held, FIRST_HELD),
             cache,
             next_live: self.live,
-            id: writer.len_of::<Thread>().max(1),
             ..thread
         };
         let id = writer.push_with_state(row, thread_state::LIVE)?;
@@ -51,7 +50,11 @@ impl Threads {
         // SAFETY: the caller's promise.
         let row = unsafe { &mut (*state).row };
         row.end_ns = now_ns;
-        row.state = thread_state::EXITED;
+        // A thread that was not seen to be created is not known to who may join it.
+        row.state = match row.parent_segment {
+            0 => thread_state::SETTLED,
+            _ => thread_state::EXITED,
+        };
         let held = HeldStack::<Held>::of_mut(&mut row.held).end();
         let (id, cache, next, prev) = (row.id, row.cache, row.next_live, row.prev_live);
         writer.update::<Thread>(next, |row| row.prev_live = prev);
@@ -61,6 +64,7 @@ impl Threads {
         }
         // SAFETY: it was the thread's, which uses it no more.
         unsafe {
+            row.cache = 0;
             self.memory.give_cache(cache);
             self.memory.give_array(writer, held.offset, held.capacity);
         }
@@ -99,9 +103,6 @@ impl Core {
         let row =
             Thread { tid, parent_segment, create_stack, start_ns: now_ns, ..Thread::default() };
         let state = self.threads.add(&mut self.writer, row)?;
-        if parent_segment != 0 {
-            self.threads.unborn = self.threads.unborn.saturating_sub(1);
-        }
         if DEBUG_LOCKDEP {
             // SAFETY: a row just written, which is what a state is; nobody else has it yet.
             self.add_counts(unsafe { &mut *state });
@@ -115,7 +116,26 @@ impl Core {
         );
         // SAFETY: as above.
         self.comes_after(unsafe { &mut *state }, parent_segment);
+        self.creation_is_over(parent_segment);
         Some(state)
+    }
+
+    /// The creation of a thread that [`Core::thread_creates`] gave `segment` for has come to an end:
+    /// the thread begins, or there will be none.
+    pub fn creation_is_over(&mut self, segment: u32) {
+        if segment != 0 {
+            self.threads.unborn = self.threads.unborn.saturating_sub(1);
+            self.writer.update::<Segment>(segment, |row| row.pins = row.pins.saturating_sub(1));
+        }
+    }
+
+    /// Nobody will join the thread of row `id`: somebody has, or its handle is another thread's.
+    pub fn thread_settled(&mut self, id: u32) {
+        self.writer.update::<Thread>(id, |row| {
+            if row.state == thread_state::EXITED {
+                row.state = thread_state::SETTLED;
+            }
+        });
     }
 
     /// The thread ends. What it needed while it lived is handed to a later thread.
@@ -127,6 +147,7 @@ impl Core {
         self.hand_on(unsafe { &mut *state });
         // SAFETY: as above.
         unsafe { self.threads.remove(&mut self.writer, state, now_ns) };
+        self.reclaim_if_due();
     }
 
     /// Sets a thread's name (at most 15 bytes are kept, as in the kernel).
@@ -145,6 +166,7 @@ impl Core {
         self.hand_on(thread);
         let before = thread.segment();
         self.threads.unborn += 1;
+        self.writer.update::<Segment>(before, |row| row.pins += 1);
         self.next_segment(thread, segment_kind::CREATED, 0, stack);
         (before, stack)
     }
@@ -159,10 +181,13 @@ impl Core {
         self.writer.update::<Thread>(target, |row| row.cancelled_by = by);
     }
 
-    /// The thread has joined another, whose last segment was `last`.
-    pub fn thread_joined(&mut self, thread: &mut ThreadState, last: u32) {
+    /// The thread has joined that of row `target`, which has ended.
+    pub fn thread_joined(&mut self, thread: &mut ThreadState, target: u32) {
+        let last = self.writer.get::<Thread>(target).map_or(0, |row| row.segment);
         self.next_segment(thread, segment_kind::JOINED, last, 0);
         self.comes_after(thread, last);
+        self.thread_settled(target);
+        self.reclaim_if_due();
     }
 
     pub(super) fn next_segment(
@@ -194,13 +219,20 @@ impl Core {
             ..Segment::default()
         };
         let told_before = thread.row.told_before;
-        if let Some(id) = self.writer.push(row) {
+        if let Some(id) = self.push_segment(row) {
             thread.set_segment(id);
             // These are about locks: the thread has told nobody anything.
             if matches!(kind, segment_kind::PASSED | segment_kind::RELEASED) {
                 thread.row.told_before = told_before;
             }
         }
+    }
+
+    /// Records a segment, the newest.
+    pub(super) fn push_segment(&mut self, row: Segment) -> Option<u32> {
+        let id = self.writer.push(row)?;
+        self.reclaim.made(&mut self.writer, id);
+        Some(id)
     }
 
     /// First of the list of live threads ([`Thread::next_live`]), 0 if there is none.

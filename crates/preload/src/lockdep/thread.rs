@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering::*};
 use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Ident};
 use lockwright_ledger::rows::meter::blocking_call;
-use lockwright_ledger::rows::{Thread, mode};
+use lockwright_ledger::rows::mode;
 
 use super::watch::{self, Blocking};
 use super::{atomic_sleep, attached, cond};
@@ -53,6 +53,9 @@ impl Slot {
     /// back.
     fn settle(&self, result: c_int) -> c_int {
         if result != 0 {
+            // SAFETY: there is no thread that it would have been handed to, so it is ours again.
+            let segment = unsafe { (*self.passage.get()).segment };
+            state::with_core(|core| core.creation_is_over(segment));
             self.taken.store(false, Release);
         }
         result
@@ -115,7 +118,11 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
         state::with_core(|core| core.thread_creates(thread, &mut python::capture))?;
     // Relaxed: a word that says nothing about other memory.
     cond::SIGNALS_MATTER.store(true, Relaxed);
-    take_slot(Passage { start, argument, segment, stack })
+    let slot = take_slot(Passage { start, argument, segment, stack });
+    if slot.is_none() {
+        state::with_core(|core| core.creation_is_over(segment));
+    }
+    slot
 }
 
 // The first function of every thread created through us, by `pthread_create` or `thrd_create`. It
@@ -171,11 +178,20 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() };
     // SAFETY: the caller's promise.
     unsafe { work.write(Work { start, argument }) };
-    if let Some(thread) = attached::attach(segment, stack) {
+    let thread = attached::attach(segment, stack);
+    // A handler, or a library that was told of the thread, may have attached it before us.
+    if thread.as_ref().is_none_or(|thread| thread.parent_segment() != segment) {
+        state::with_core(|core| core.creation_is_over(segment));
+    }
+    if let Some(thread) = thread {
         let id = thread.id();
         // SAFETY: no arguments.
         let own = unsafe { libc::pthread_self() };
         state::with_core(|core| {
+            // A handle is given again once nobody can join the thread that had it.
+            if let Some(before) = THREADS.get(own) {
+                core.thread_settled(before.inst());
+            }
             THREADS.insert(own, Ident::new(id, 1));
             // Its creator may have named it before it could be found here.
             core.thread_name(id, &sys::thread_name());
@@ -222,8 +238,7 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
     if result == 0 {
         attached::joined(target);
         state::with_core(|core| {
-            let last = core.ledger().get::<Thread>(target).map_or(0, |row| row.segment);
-            core.thread_joined(thread, last);
+            core.thread_joined(thread, target);
             THREADS.remove(t);
         });
     } else {
