@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::{Acquire, Core, Ident, Origin, ThreadState};
-use lockwright_ledger::rows::{Segment, Thread, lock_kind};
+use lockwright_ledger::rows::{Evidence, Segment, Thread, lock_kind};
 use lockwright_ledger::{Writer, layout::PAGE};
 
 const PAGES: usize = 4096;
@@ -59,6 +59,12 @@ impl Host {
             1
         });
         self.core.thread_start(2, 2, segment, stack).expect("room for a thread")
+    }
+
+    /// Evidence of the thread's segment.
+    fn lock_alone(&mut self, thread: *mut ThreadState) {
+        self.lock(thread, 0);
+        self.unlock(thread, 0);
     }
 
     fn work(&mut self, thread: *mut ThreadState) {
@@ -165,4 +171,91 @@ fn a_thread_that_may_be_joined_stays_on_record() {
     let next = host.create();
     host.end(next);
     assert!(host.core.ledger().get::<Thread>(first).is_none());
+}
+
+/// Whether segment `a` comes before segment `b`, by what is on record.
+fn before(ledger: &Writer, a: u32, b: u32) -> bool {
+    let (mut open, mut seen) = (vec![b], std::collections::HashSet::new());
+    while let Some(at) = open.pop() {
+        let Some(row) = ledger.get::<Segment>(at) else { continue };
+        for next in [row.prev, row.peer] {
+            assert!(next < at, "a segment's past has lower numbers");
+            if next == a {
+                return true;
+            }
+            if next > a && seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    false
+}
+
+/// Random threads that create, join and take locks, told twice: of all segments that anything on
+/// record refers to the same ones come before the same others, whether or not what is not needed is
+/// left out meanwhile.
+#[test]
+fn what_is_left_out_changes_no_order() {
+    let mut random = 7u64;
+    let mut below = move |n: usize| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize % n
+    };
+    let (mut all_pairs, mut left_out) = (0, 0);
+    for _ in 0..60 {
+        let mut twins = [Host::new(), Host::new()];
+        twins[1].core.reclaim_eagerly();
+        let mut live = vec![[twins[0].main, twins[1].main]];
+        let mut ended: Vec<u32> = Vec::new();
+        let mut routine = 0;
+        for _ in 0..150 {
+            let (choice, thread) = (below(12), live[below(live.len())]);
+            let mut new = [thread[0]; 2];
+            let last = live.len() - 1;
+            let victim = below(live.len());
+            let joined = if ended.is_empty() { 0 } else { ended[below(ended.len())] };
+            for (i, host) in twins.iter_mut().enumerate() {
+                let state = state(thread[i]);
+                match choice {
+                    0..=3 => {
+                        let (segment, stack) = host.core.thread_creates(state, &mut |_| 0);
+                        new[i] = host.core.thread_start(2, 2, segment, stack).expect("room");
+                    }
+                    4 => host.lock_alone(thread[i]),
+                    5..=7 if last > 0 && victim > 0 => drop(host.end(live[victim][i])),
+                    8..=10 if joined != 0 => host.core.thread_joined(state, joined),
+                    11 if routine == 0 => {
+                        host.core.routine_ran(state);
+                    }
+                    11 => host.core.routine_is_past(state, routine),
+                    _ => {}
+                }
+            }
+            match choice {
+                0..=3 => live.push(new),
+                5..=7 if last > 0 && victim > 0 => {
+                    ended.push(state(live.remove(victim)[0]).id());
+                }
+                8..=10 => ended.retain(|&id| id != joined),
+                11 if routine == 0 => {
+                    let now = state(thread[0]).segment();
+                    routine = twins[0].core.ledger().get::<Segment>(now).map_or(0, |row| row.prev);
+                }
+                _ => {}
+            }
+        }
+        let [whole, short] = twins.each_ref().map(|host| host.core.ledger());
+        let evidence = (1..short.len_of::<Evidence>()).filter_map(|id| short.get::<Evidence>(id));
+        let mut needed: Vec<u32> = evidence.map(|row| row.segment).collect();
+        needed.extend(live.iter().map(|thread| state(thread[0]).segment()));
+        for &a in &needed {
+            assert!(short.get::<Segment>(a).is_some(), "segment {a} is gone");
+            for &b in &needed {
+                assert_eq!(before(short, a, b), before(whole, a, b), "segments {a} and {b}");
+                all_pairs += 1;
+            }
+        }
+        left_out += whole.count_of::<Segment>() - short.count_of::<Segment>();
+    }
+    assert!(all_pairs > 10_000 && left_out > 500, "{all_pairs} pairs, {left_out} left out");
 }
