@@ -81,7 +81,7 @@ impl<R: Row> SharedRow<R> {
 
     /// One waiter less. Needs no lock, so that the count cannot stay up for ever.
     pub fn leave(&self) {
-        // Relaxed: who claims the row next takes its lock, and the fields by that.
+        // Relaxed: the next thread to claim the row takes its lock, and the fields by that.
         self.waiters().fetch_sub(1, Relaxed);
     }
 

@@ -85,7 +85,7 @@ impl Host {
         self.core.thread_joined(state(self.main), id);
     }
 
-    /// Bytes of the ledger, and rows on record of threads and segments.
+    /// Bytes of the ledger, and its threads and segments.
     fn size(&self) -> (u64, u64, u64) {
         let ledger = self.core.ledger();
         let used = ledger.header().used.load(Relaxed);
@@ -173,7 +173,7 @@ fn a_thread_that_may_be_joined_stays_on_record() {
     assert!(host.core.ledger().get::<Thread>(first).is_none());
 }
 
-/// Whether segment `a` comes before segment `b`, by what is on record.
+/// Whether segment `a` comes before segment `b`, by the rows.
 fn before(ledger: &Writer, a: u32, b: u32) -> bool {
     let (mut open, mut seen) = (vec![b], std::collections::HashSet::new());
     while let Some(at) = open.pop() {
@@ -191,8 +191,8 @@ fn before(ledger: &Writer, a: u32, b: u32) -> bool {
     false
 }
 
-/// Random threads that create, join and take locks, told twice: of all segments that anything on
-/// record refers to the same ones come before the same others, whether or not what is not needed is
+/// Random threads that create, join and take locks, told twice: of all segments that any row
+/// refers to the same ones come before the same others, whether or not what is not needed is
 /// left out meanwhile.
 #[test]
 fn what_is_left_out_changes_no_order() {

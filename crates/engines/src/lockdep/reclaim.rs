@@ -1,5 +1,5 @@
-//! Taking segments and threads off the record that nothing on record needs, so that a program that
-//! makes threads for ever has a ledger that stays as it is.
+//! Removal of the segments and threads that no other row needs, so that a program which makes threads
+//! for ever has a ledger that stays as it is.
 //!
 //! A segment is *needed* if something refers to it: evidence, a finding, a hold, a semaphore, a
 //! barrier, a thread that lives or may be joined, a creation under way. The others tell only which
@@ -9,7 +9,7 @@
 //! kept. What comes next to evidence in a thread is kept, too: the reader looks there for what ended
 //! a segment.
 //!
-//! It takes time in proportion to what is on record, and is done when segments have doubled since
+//! It takes time in proportion to all rows, and is done when segments have doubled since
 //! the last time. [`Segment::mark`] holds what is found out meanwhile.
 
 use lockwright_ledger::Writer;
@@ -164,7 +164,7 @@ impl Core {
     }
 
     /// The current segment of each thread that others may come after, and where threads began that
-    /// have segments on record.
+    /// have segments left.
     fn keep_of_threads(&mut self) {
         self.each_segment(|writer, _, row| {
             if is_kept(row.mark) {
@@ -200,7 +200,7 @@ impl Core {
             let is_own =
                 |prev| writer.get::<Segment>(prev).is_some_and(|it| it.thread == row.thread);
             if prev != 0 && row.kind != segment_kind::MEETING && !is_own(prev) {
-                // All that the thread did before is left out, but for whom it came after.
+                // All that the thread did before is left out, except which other thread it came after.
                 if peer == 0 {
                     (prev, peer, kind) = (0, prev, segment_kind::START);
                 } else {

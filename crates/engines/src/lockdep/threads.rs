@@ -50,7 +50,7 @@ impl Threads {
         // SAFETY: the caller's promise.
         let row = unsafe { &mut (*state).row };
         row.end_ns = now_ns;
-        // A thread that was not seen to be created is not known to who may join it.
+        // Where the creation was not seen, no join is seen either.
         row.state = match row.parent_segment {
             0 => thread_state::SETTLED,
             _ => thread_state::EXITED,
