@@ -1,5 +1,5 @@
 //! Tables whose rows come and go: each row carries its own number, and its place is given to a later
-//! row once nothing on record refers to it.
+//! row once no row refers to it.
 //!
 //! A number is given once: numbers grow in the order in which rows were made, and a reference to a
 //! row that is gone finds nothing, never another row. The index from numbers to places is the

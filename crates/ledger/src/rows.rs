@@ -137,7 +137,7 @@ pub mod thread_state {
 }
 
 row! {
-    /// A thread of the process. The row outlives it as long as anything on record is the thread's.
+    /// A thread of the process. The row outlives it as long as any other row is the thread's.
     /// Its first line is the state that the thread's fast path works on; addresses there are the
     /// process's own.
     Thread in Threads x 2 = 320 bytes numbered by id {
@@ -355,9 +355,9 @@ pub mod segment_kind {
 }
 
 row! {
-    /// What a thread does between two happens-before events of its own (thread creation, join). Of
-    /// segments in which nothing happened that is on record those are left out that the order of the
-    /// others does not need: then `prev` and `peer` name those before them.
+    /// What a thread does between two happens-before events of its own (thread creation, join). A
+    /// segment without evidence is left out if the order of the others does not need it; then `prev`
+    /// and `peer` name those before it.
     Segment in Segments x 8 = 48 bytes numbered by id {
         /// The thread.
         thread: u32,

@@ -356,14 +356,14 @@ impl Writer {
         // SAFETY: the row's state, which is accessed atomically by readers.
         let state = unsafe { AtomicU32::from_ptr(at) };
         // A reader that finds the row half overwritten finds it unpublished. The fence keeps what
-        // is written to it later behind this store, as seen by who maps the file.
+        // is written to it later behind this store, as seen through another mapping of the file.
         state.store(0, Relaxed);
         fence(Release);
         // SAFETY: the row is nobody's any more, and longer than two words.
         unsafe { at.add(1).write(next) };
     }
 
-    /// Rows of a table that are on record.
+    /// Rows of a table that have not been removed.
     pub fn count_of<R: Row>(&self) -> u64 {
         match R::NUMBER_AT {
             0 => u64::from(self.len_of::<R>()).saturating_sub(1),
@@ -384,7 +384,7 @@ impl Writer {
         unsafe { self.row_ptr::<R>(id).as_ref() }
     }
 
-    /// Address of row `id`, null if there is no such row. Stable as long as the row is on record.
+    /// Address of row `id`, null if there is no such row. Stable until the row is removed.
     #[inline]
     pub fn row_ptr<R: Row>(&self, id: u32) -> *mut R {
         let place = match R::NUMBER_AT {

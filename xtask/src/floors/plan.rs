@@ -54,12 +54,7 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-preload",
         dir: "crates/preload",
         says: true,
-        uses: &[
-            "lockwright-engines",
-            "lockwright-exec",
-            "lockwright-glibc",
-            "lockwright-ledger",
-        ],
+        uses: &["lockwright-engines", "lockwright-exec", "lockwright-glibc", "lockwright-ledger"],
         floors: &[
             &["init"],
             &["interpose"],

@@ -179,7 +179,7 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     // SAFETY: the caller's promise.
     unsafe { work.write(Work { start, argument }) };
     let thread = attached::attach(segment, stack);
-    // A handler, or a library that was told of the thread, may have attached it before us.
+    // A signal handler may have attached the thread before us.
     if thread.as_ref().is_none_or(|thread| thread.parent_segment() != segment) {
         state::with_core(|core| core.creation_is_over(segment));
     }
