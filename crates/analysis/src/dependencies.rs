@@ -6,9 +6,6 @@ use lockwright_ledger::rows::{Usage, mode, usage};
 
 use crate::model::Model;
 
-/// Steps that counting what can be reached may take; beyond, counts are lower bounds.
-const REACH: u64 = 200_000_000;
-
 /// What is known of the classes of one process. Classes are merged ones.
 pub struct Dependencies {
     /// What is acquired while a class is held, as the kernel keeps it: a dependency on a lock
@@ -18,15 +15,6 @@ pub struct Dependencies {
     pub usage: BTreeMap<u32, BTreeMap<u32, u32>>,
     /// Classes of which a lock was acquired.
     pub used: BTreeSet<u32>,
-}
-
-/// How many classes can be reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
-    /// So many, the classes themselves not counted.
-    pub classes: u64,
-    /// There may be more.
-    pub cut: bool,
 }
 
 impl Dependencies {
@@ -78,34 +66,3 @@ impl Dependencies {
 pub const IN: u32 = usage::USED_IN | usage::USED_IN_READ;
 /// See [`IN`].
 pub const OPEN: u32 = usage::OPEN | usage::OPEN_READ;
-
-/// Counts what can be reached in a relation.
-pub struct Counter<'d> {
-    relation: &'d BTreeMap<u32, BTreeSet<u32>>,
-    left: u64,
-}
-
-impl<'d> Counter<'d> {
-    /// Nothing counted yet.
-    pub fn new(relation: &'d BTreeMap<u32, BTreeSet<u32>>) -> Self {
-        Self { relation, left: REACH }
-    }
-
-    /// What can be reached from `class`.
-    pub fn from(&mut self, class: u32) -> Reach {
-        let mut seen = BTreeSet::from([class]);
-        let mut open = vec![class];
-        while let Some(at) = open.pop() {
-            for &next in self.relation.get(&at).into_iter().flatten() {
-                let Some(left) = self.left.checked_sub(1) else {
-                    return Reach { classes: seen.len() as u64 - 1, cut: true };
-                };
-                self.left = left;
-                if seen.insert(next) {
-                    open.push(next);
-                }
-            }
-        }
-        Reach { classes: seen.len() as u64 - 1, cut: false }
-    }
-}

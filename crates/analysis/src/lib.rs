@@ -16,6 +16,7 @@ pub mod model;
 mod named;
 pub mod process_end;
 pub mod progress;
+pub mod reach;
 pub mod signal;
 pub mod symbolize;
 pub mod traced;

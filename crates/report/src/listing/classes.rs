@@ -7,8 +7,9 @@ use lockwright_ledger::rows::usage;
 use super::Process;
 use crate::prose::words::plain;
 use lockwright_analysis::class_ops::class_ops;
-use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
+use lockwright_analysis::dependencies::{IN, OPEN};
 use lockwright_analysis::finding::lock_kind::LockKind;
+use lockwright_analysis::reach::{Reach, Reaches};
 
 /// All classes with how often their locks were acquired (OPS), how many others follow (FD) and
 /// precede (BD) them, the kernel's usage characters, and what is taken while they are held.
@@ -25,8 +26,7 @@ pub fn render(processes: &[Process<'_>]) -> String {
 fn one(out: &mut String, process: &Process<'_>) {
     let Process { model, dependencies, .. } = process;
     let reversed = dependencies.reversed();
-    let (mut forwards, mut backwards) =
-        (Counter::new(&dependencies.direct), Counter::new(&reversed));
+    let (forwards, backwards) = (Reaches::new(&dependencies.direct), Reaches::new(&reversed));
     let ops = class_ops(model);
     let acquired = |class| match &ops {
         Some(ops) => ops.get(&class).copied().unwrap_or(0).to_string(),

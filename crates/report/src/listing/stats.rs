@@ -13,8 +13,9 @@ use lockwright_ledger::rows::{
 
 use super::Process;
 use super::value::{Counters, Value, total};
-use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
+use lockwright_analysis::dependencies::{IN, OPEN};
 use lockwright_analysis::lockdep::search_work;
+use lockwright_analysis::reach::Reaches;
 
 /// The counters of several processes in one.
 pub fn render(processes: &[Process<'_>]) -> String {
@@ -90,11 +91,7 @@ fn counters(process: &Process<'_>, is_debug: bool) -> Counters {
     let ledger = model.ledger;
     let classes = model.classes.len();
     let direct = dependencies.pairs().count() as u64;
-    let mut counter = Counter::new(&dependencies.direct);
-    let indirect = dependencies.direct.keys().fold(Reach::default(), |sum, &class| {
-        let Reach { classes, cut } = counter.from(class);
-        Reach { classes: sum.classes + classes, cut: sum.cut | cut }
-    });
+    let indirect = Reaches::new(&dependencies.direct).total();
     let with = |bits| (1..=classes as u32).filter(|&c| dependencies.has(c, bits)).count() as u64;
     let (safe, unsafe_) = (with(usage::USED_IN), with(usage::OPEN));
     let (read_safe, read_unsafe) = (with(usage::USED_IN_READ), with(usage::OPEN_READ));
