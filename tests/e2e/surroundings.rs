@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::annotations::CIRCULAR;
 use crate::harness::{
-    FOUND, Scratch, build, build_by, check, installed, native, program, run, skip, target_tmp, tool,
-    under,
+    FOUND, Scratch, build, build_by, check, installed, native, program, run, skip, target_tmp,
+    tool, under,
 };
 
 /// Runs it alone and under the tool, with a library loaded before the C library's or none, and
