@@ -58,7 +58,6 @@ say_the_same_on_all_locks! {
     condition_old
     mutex
     other_names
-    pointers
     process
     robust
     rwlock

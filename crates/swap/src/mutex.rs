@@ -336,8 +336,7 @@ impl Mutex {
             }
         }
         if self.owner() == 0 {
-            // A fault of the program's that the C library lets pass, too; but it writes.
-            self.users.fetch_add(0, Relaxed);
+            // A fault of the program's that the C library lets pass, too.
             return 0;
         }
         if self.shape.load(Relaxed) == shape(kind, era) {

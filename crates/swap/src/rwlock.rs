@@ -149,11 +149,8 @@ impl RwLock {
 
     /// Releases the lock, whoever holds it. Not of this era: nobody of this process waits for it.
     fn release(&self, of_this_era: bool) -> c_int {
-        let Some(mode) = self.lock.holder() else {
-            // A fault of the program's; of another sort where the C library could not write.
-            self.met.fetch_or(0, Relaxed);
-            return 0;
-        };
+        // None: a fault of the program's.
+        let Some(mode) = self.lock.holder() else { return 0 };
         if mode == Mode::Write {
             self.writer.store(0, Relaxed);
         }
