@@ -80,7 +80,7 @@ fn words_of_one_set_take_rows_from_each_other() {
     let addrs: Vec<_> = (0x1000u64..).step_by(8).filter(same_set).take(12).collect();
     let wakes = &wakes;
     thread::scope(|scope| {
-        for thread in 0..3 {
+        let enters = |thread: usize| {
             let addrs = &addrs;
             scope.spawn(move || {
                 for i in 0..TIMES as usize {
@@ -92,8 +92,10 @@ fn words_of_one_set_take_rows_from_each_other() {
                         place.leave();
                     }
                 }
-            });
-        }
+            })
+        };
+        let threads = [enters(0), enters(1), enters(2)];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
 }
 
@@ -108,7 +110,7 @@ fn waiters_and_holders_at_one_board() {
     let boards = &boards;
     let hold = |now| Hold { addr: 0x1000, site: 1, since: now / 2, now, shared: false };
     thread::scope(|scope| {
-        for _ in 0..2 {
+        let wait = || {
             scope.spawn(|| {
                 for now in 0..TIMES.into() {
                     match boards.enter(0x1000, now) {
@@ -116,9 +118,11 @@ fn waiters_and_holders_at_one_board() {
                         None => boards.give_up(0x1000),
                     }
                 }
-            });
-        }
-        scope.spawn(move || (0..TIMES.into()).for_each(|now| boards.charge(&hold(now))));
+            })
+        };
+        let charge = move || (0..TIMES.into()).for_each(|now| boards.charge(&hold(now)));
+        let threads = [wait(), wait(), scope.spawn(charge)];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert!(!boards.is_waited_for(0x1000));
 }
