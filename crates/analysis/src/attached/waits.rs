@@ -403,7 +403,7 @@ mod tests {
             (words[720 / 4], words[1576 / 4]) = (7, state);
             Words(words)
         };
-        let of = |at, words: &Words| {
+        let of = |at: u64, words: &Words| {
             let address = 0x1000 + at;
             let join = Futex { address, is_timed: false, may_be_shared: true, is_pi: false };
             holder(join, WaitKind::Join, &[2, 7], words).1
