@@ -3,6 +3,9 @@
 //!
 //! A packager who builds the libraries separately names them in `LOCKWRIGHT_PRELOAD_LIBRARY` and
 //! `LOCKWRIGHT_SWAP_LIBRARY`.
+//!
+//! `LOCKWRIGHT_SYSROOT` names a directory with an older system's C library. The binary and what it
+//! carries are linked with that library, and run with it and with every later one.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,6 +26,10 @@ fn main() {
     let out = PathBuf::from(var("OUT_DIR"));
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed={SYSROOT}");
+    for option in sysroot() {
+        println!("cargo::rustc-link-arg={option}");
+    }
     let shared = BuildDir::open(&here, &out);
     for library in LIBRARIES {
         let built = library.build(&here, &shared, &out);
@@ -59,6 +66,20 @@ fn commit(here: &Path) -> Option<String> {
         }
     }
     git(here, &["rev-parse", &format!("--short={COMMIT_DIGITS}"), "HEAD"])
+}
+
+/// Names the directory with the C library to link with.
+const SYSROOT: &str = "LOCKWRIGHT_SYSROOT";
+
+/// The compiler's options for it; none where the machine's own C library is used.
+fn sysroot() -> Vec<String> {
+    let dir = env::var(SYSROOT).unwrap_or_default();
+    if dir.is_empty() {
+        return Vec::new();
+    }
+    // gcc finds its start files, and the libraries next to itself, regardless of a sysroot. Those of a later glibc
+    // leave it to the C library to call constructors, which an older one does not.
+    vec![format!("--sysroot={dir}"), format!("-B{dir}/usr/lib/x86_64-linux-gnu")]
 }
 
 /// Digits of a commit's name that tell it from all others.
@@ -129,7 +150,9 @@ impl Library {
             }
         }
         // Empty is not unset: it also overrides flags from configuration files.
-        cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
+        let flags =
+            sysroot().iter().map(|option| format!("-Clink-arg={option}")).collect::<Vec<_>>();
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
         run(cargo, &format!("build the package {}", self.package), "see cargo's messages above");
         let (built, library) =
             (shared.dir.join(target).join(LIBRARY).join(self.file), out.join(self.file));
@@ -279,6 +302,7 @@ fn demo(dir: &Path, out: &Path) -> PathBuf {
     cc.args(["-std=gnu11", "-g", "-gdwarf-4", "-O1", "-fno-inline", "-pthread", "-gz=none"])
         // No flags of the environment in here: what they would change is shown to users.
         .arg(format!("-fdebug-prefix-map={}={}", dir.display(), demo_dir()))
+        .args(sysroot())
         .args(["-o".as_ref(), demo.as_os_str(), "demo.c".as_ref()])
         .current_dir(dir);
     run(cc, "compile the demo program", "install a C compiler, or name one in the variable CC");
