@@ -3,6 +3,8 @@
 //! not give one out again for long. What glibc does with one of its own that was deleted is
 //! anybody's guess, and the next timer may have it at once.
 //!
+//! glibc before 2.34 keeps every timer in a block of its own, and a `timer_t` is the block's address.
+//!
 //! To programs linked with a glibc before 2.3.3 a `timer_t` is an int, and the functions are others
 //! of the same names: those programs are passed on to them, and nothing is told.
 
@@ -12,7 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use lockwright_engines::debugobjects::State;
 
 use crate::debugobjects::tell::{self, Before};
-use crate::debugobjects::types::{self, TIMER};
+use crate::debugobjects::types::{self, ATTR, TIMER};
 use crate::debugobjects::used;
 use crate::libc::real::{self, clockid_t, itimerspec, timer_t};
 use crate::os::{loader, timers};
@@ -48,9 +50,19 @@ fn old(name: &CStr) -> impl Fn(usize, usize, usize, usize) -> c_int {
     }
 }
 
-/// A number that glibc made.
+/// A number that glibc made. Those of the kernel are ints from 0 on.
 fn is_glibcs(timer: timer_t) -> bool {
-    (timer as i64) < 0
+    timer as u64 > c_int::MAX as u64
+}
+
+/// Forgets the attributes in the block of a timer that was created. glibc before 2.34 initialises them by a call that any
+/// program could have made, and never destroys them.
+fn forget_attributes_of(timer: timer_t) {
+    /// Where they lie in the block.
+    const ATTRIBUTES: u64 = 24;
+    if is_glibcs(timer) && timer as i64 > 0 {
+        tell::forget(&ATTR, timer as u64 + ATTRIBUTES);
+    }
 }
 
 /// The call that failed with `result` did so because there is no such timer. Of a number of the
@@ -127,9 +139,12 @@ pub unsafe extern "C-unwind" fn create(
     if result == 0 {
         timers::made();
         // SAFETY: stored by the call.
-        let key = types::timer(unsafe { *timer } as u64);
-        // Whoever had the number before has it no more, whether we heard of that or not.
-        keeping_errno(|| tell::initialised(&TIMER, key, Before::Over, None));
+        let timer = unsafe { *timer };
+        keeping_errno(|| {
+            // Whoever had the number before has it no more, whether we heard of that or not.
+            tell::initialised(&TIMER, types::timer(timer as u64), Before::Over, None);
+            forget_attributes_of(timer);
+        });
     }
     result
 }
