@@ -13,6 +13,7 @@ mod install;
 mod man;
 mod package;
 mod promela;
+mod roots;
 mod swap;
 mod test;
 mod tsan;
@@ -36,6 +37,8 @@ enum Task {
     Bpf(bpf::BpfArgs),
     Install(install::InstallArgs),
     Deb(install::deb::DebArgs),
+    Dist(install::dist::DistArgs),
+    Roots(roots::RootsArgs),
     Man(man::ManArgs),
     Completions(completions::CompletionsArgs),
     Swap(swap::SwapArgs),
@@ -49,6 +52,8 @@ fn main() -> ExitCode {
         Task::Bpf(args) => bpf::run(&args),
         Task::Install(args) => install::run(&args),
         Task::Deb(args) => install::deb::run(&args),
+        Task::Dist(args) => install::dist::run(&args),
+        Task::Roots(args) => roots::run(&args),
         Task::Man(args) => man::run(&args),
         Task::Completions(args) => completions::run(&args),
         Task::Swap(args) => swap::run(&args),

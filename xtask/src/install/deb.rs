@@ -9,8 +9,9 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::files::{self, File, What};
-use super::place;
+use super::files::{File, What};
+use super::shipped::{self, Shipped};
+use super::{dist, place};
 use crate::test::{output, target_dir};
 
 /// Builds the tool and the libraries, and makes a Debian package of them for the machine's
@@ -32,29 +33,22 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # Errors
 /// When the build fails, or dpkg-deb.
 pub fn run(args: &DebArgs) -> Result<(), String> {
-    println!("{}", make(&args.out)?.display());
+    println!("{}", make(&args.out, &shipped::build_all()?)?.display());
     Ok(())
 }
 
 /// Returns the package's file.
-fn make(out: &Path) -> Result<PathBuf, String> {
-    super::build()?;
+///
+/// # Errors
+/// When a file cannot be written, or dpkg-deb fails.
+pub fn make(out: &Path, Shipped { files, glibc }: &Shipped) -> Result<PathBuf, String> {
     // Only what an earlier run has left: the directory may be one that has other things in it.
     let _ = fs::remove_dir_all(out.join(TREE));
     let tree = place::prepare(&out.join(TREE))?;
-    let mut files = files::all(&target_dir())?;
-    files.push(text("share/doc/lockwright/copyright", COPYRIGHT.into()));
     let usr = tree.join("usr");
-    let mut bytes = 0;
-    let mut glibc = (0, 0);
-    for file in &files {
-        let placed = place::install(&usr, file)?;
-        bytes += fs::symlink_metadata(&placed).map_or(0, |metadata| metadata.len());
-        if matches!(file.what, What::Program(_)) {
-            glibc = glibc.max(needed_glibc(&placed)?);
-        }
-    }
-    let control = control(&architecture()?, glibc, bytes.div_ceil(1024));
+    let copyright = text("share/doc/lockwright/copyright", COPYRIGHT.into());
+    let bytes = shipped::place_all(files, &usr)? + shipped::place_all(&[copyright], &usr)?;
+    let control = control(&architecture()?, *glibc, bytes.div_ceil(1024));
     place::install(&tree, &text("DEBIAN/control", control))?;
     // The dynamic loader learns of the library.
     place::install(&tree, &text("DEBIAN/triggers", "activate-noawait ldconfig\n".into()))?;
@@ -105,27 +99,18 @@ fn architecture() -> Result<String, String> {
     Ok(output(dpkg)?.trim().to_owned())
 }
 
-/// The latest version of glibc that a program asks the dynamic loader for.
-fn needed_glibc(program: &Path) -> Result<(u32, u32), String> {
-    let mut readelf = Command::new("readelf");
-    readelf.args(["--wide", "--version-info"]).arg(program);
-    let versions = output(readelf)?;
-    let versions = versions.split("Name: GLIBC_").skip(1).filter_map(|rest| {
-        let mut numbers = rest.split(|c: char| !c.is_ascii_digit());
-        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
-    });
-    versions.max().ok_or_else(|| format!("{} needs no glibc", program.display()))
-}
-
 /// Makes a package, installs it in a directory with a dpkg of its own, runs the tool there, and
-/// removes it.
+/// removes it. Makes the archive, too, and runs the tool where it was unpacked.
 ///
 /// # Errors
 /// When dpkg fails, the tool does not run, or something is left.
 pub fn check() -> Result<(), String> {
     let dir = target_dir().join("deb-check");
     let _ = fs::remove_dir_all(&dir);
-    let deb = make(&dir)?;
+    let shipped = shipped::build_all()?;
+    let archive = dist::archive(&dir, &shipped)?;
+    super::check::is_usable(&dist::unpack(&archive, &dir.join("unpacked"))?)?;
+    let deb = make(&dir, &shipped)?;
     let root = deb.with_file_name("root");
     for dir in ["info", "updates"] {
         let dir = root.join("var/lib/dpkg").join(dir);

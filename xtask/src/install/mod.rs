@@ -2,16 +2,20 @@
 
 pub mod check;
 pub mod deb;
+pub mod dist;
 mod files;
+mod glibc;
 mod place;
+mod shipped;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 pub use files::SONAME;
 
-use crate::test::{LIBRARY, cargo, target_dir};
+use crate::roots::SYSROOT;
+use crate::test::{LIBRARY, cargo_command, succeeds, target_dir};
 
 /// Builds and installs the tool and the libraries, with headers, manual pages and completions.
 ///
@@ -30,7 +34,7 @@ pub struct InstallArgs {
 pub fn run(args: &InstallArgs) -> Result<(), String> {
     // Before the build, which takes minutes.
     let root = place::prepare(&args.prefix)?;
-    build()?;
+    build(None)?;
     let files = files::all(&target_dir())?;
     eprintln!("installing {} files under {}", files.len(), root.display());
     for file in &files {
@@ -40,13 +44,21 @@ pub fn run(args: &InstallArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds what is installed.
-fn build() -> Result<(), String> {
+/// Builds what is installed, linked with the C library of the sysroot if one is given.
+fn build(sysroot: Option<&Path>) -> Result<(), String> {
     eprintln!("building the tool and the libraries (the first time, that takes minutes)");
-    // Apart from the command, which so gets no more of lockwright-bpf than its messages.
-    cargo(&["build", "--release", "--package", "lockwright-bpf"])?;
-    cargo(&["build", "--release", "--package", "lockwright-cli"])?;
-    cargo(&["build", "--profile", LIBRARY, "--package", "lockwright-capi"])
+    // The first apart from the command, which so gets no more of lockwright-bpf than its messages.
+    for (profile, package) in
+        [("release", "lockwright-bpf"), ("release", "lockwright-cli"), (LIBRARY, "lockwright-capi")]
+    {
+        let mut cargo = cargo_command();
+        cargo.args(["build", "--profile", profile, "--package", package]);
+        if let Some(sysroot) = sysroot {
+            cargo.env(SYSROOT, sysroot);
+        }
+        succeeds(&mut cargo)?;
+    }
+    Ok(())
 }
 
 /// What the user may have to do yet.

@@ -1,0 +1,165 @@
+//! The commands of the tool, and the tests that say whether each works in a root.
+
+/// A test program of the workspace.
+#[derive(Clone, Copy)]
+pub enum Program {
+    /// Programs behave the same with and without the tool.
+    Conformance,
+    /// What the tool reports.
+    EndToEnd,
+}
+
+/// A row of the table.
+pub struct Command {
+    /// How it is called.
+    pub name: &'static str,
+    /// What its tests say.
+    pub what: &'static str,
+    /// Its tests, as arguments of the programs: parts of names.
+    all: &'static [(Program, &'static [&'static str])],
+    /// Those of the short form.
+    short: &'static [(Program, &'static [&'static str])],
+}
+
+impl Command {
+    /// Its tests: programs, and their arguments.
+    pub fn tests(&self, all: bool) -> &'static [(Program, &'static [&'static str])] {
+        if all { self.all } else { self.short }
+    }
+}
+
+use Program::{Conformance, EndToEnd};
+
+/// All; the first is no test program's, but run itself.
+pub const COMMANDS: &[Command] = &[
+    Command { name: "demo", what: "finds its planted deadlock", all: &[], short: &[] },
+    Command {
+        name: "check, meter, run",
+        what: "programs behave as without the tool, under each of the three: the conformance cases",
+        all: &[(Conformance, &["--skip", "swapped::"])],
+        short: &[(
+            Conformance,
+            &[
+                "attributes",
+                "condition",
+                "mutex",
+                "semaphore",
+                "functions::",
+                "--skip",
+                "swapped::",
+            ],
+        )],
+    },
+    Command {
+        name: "check",
+        what: "findings of locks: orders, deadlocks, waits, joins, wake-ups, misuse",
+        all: &[(
+            EndToEnd,
+            &[
+                "golden::",
+                "advice::",
+                "barriers::",
+                "c11::",
+                "callbacks::",
+                "classes::",
+                "cxx::",
+                "deadlocks::",
+                "hangs::",
+                "idioms::",
+                "inherited_locks::",
+                "joins::",
+                "leaked::",
+                "loader::",
+                "many::",
+                "missed::",
+                "misuse::",
+                "onces::",
+                "processes::",
+                "readers::",
+                "semaphores::",
+                "stories::",
+                "waits::",
+                "wakeups::",
+                "wrappers::",
+            ],
+        )],
+        short: &[(EndToEnd, &["golden::deadlocked", "golden::likely", "waits::", "wakeups::"])],
+    },
+    Command {
+        name: "check of objects",
+        what: "findings of all kinds of objects: mutexes, condition variables, semaphores, barriers, timers, attributes, \
+               once controls, C11's",
+        all: &[(EndToEnd, OBJECTS)],
+        short: &[(EndToEnd, OBJECTS)],
+    },
+    Command {
+        name: "check --pid",
+        what: "findings in running processes",
+        all: &[(EndToEnd, &["attach::"])],
+        short: &[(EndToEnd, &["attach::"])],
+    },
+    Command {
+        name: "meter",
+        what: "what is measured",
+        all: &[(EndToEnd, &["meter::", "meter_command::", "lockmeter_faults::"])],
+        short: &[(EndToEnd, &["meter::ways", "meter::lives"])],
+    },
+    Command {
+        name: "swap",
+        what: "programs behave as without the tool, on each of its locks",
+        all: &[(Conformance, &["swapped::"]), (EndToEnd, &["swap::"])],
+        short: &[(
+            EndToEnd,
+            &[
+                "swap::every_lock_excludes",
+                "swap::no_signal_is_lost",
+                "swap::readers_and_writers",
+                "swap::what_is_replaced",
+            ],
+        )],
+    },
+    Command {
+        name: "report, merge, diff",
+        what: "what is said of ledgers that were kept",
+        all: &[(EndToEnd, &["complete::", "damaged::", "merge::", "meter_diff::", "pages::"])],
+        short: &[(EndToEnd, &["complete::"])],
+    },
+    Command {
+        name: "doctor",
+        what: "what can be watched",
+        all: &[(EndToEnd, &["doctor::", "hidden::", "unwatched::"])],
+        short: &[],
+    },
+];
+
+const OBJECTS: &[&str] = &["objects::", "object_types::"];
+
+/// A test that cannot run in a root.
+pub struct LeftOut {
+    test: &'static str,
+    /// In these suites; none: in all.
+    suites: &'static [&'static str],
+    /// Why.
+    why: &'static str,
+}
+
+impl LeftOut {
+    /// In a line.
+    pub fn said(&self) -> String {
+        let of = match self.suites {
+            [] => String::new(),
+            suites => format!(" ({})", suites.join(", ")),
+        };
+        format!("`{}`{of}: {}", self.test, self.why)
+    }
+}
+
+/// All of them.
+pub const LEFT_OUT: &[LeftOut] = &[];
+
+/// The options of a test program that leave these out.
+pub fn left_out(suite: &str) -> Vec<&'static str> {
+    let tests =
+        LEFT_OUT.iter().filter(|left| left.suites.is_empty() || left.suites.contains(&suite));
+    tests.flat_map(|left| ["--skip", left.test]).collect()
+}
