@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../conformance/older_glibc.h"
+
 extern char **environ;
 
 static void ends(const char *how, pid_t child)

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../conformance/older_glibc.h"
 #include "asleep.h"
 
 static const char *E(int e)
