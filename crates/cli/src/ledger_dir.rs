@@ -731,7 +731,9 @@ mod tests {
             [false, true, true, true, false].map(begun);
         try_lock(file.as_ref().unwrap()).unwrap();
         fs::write(used.join("photo"), "mine").unwrap();
-        [&empty, &with_file, &living, &used].map(|path| age(path));
+        for path in [&empty, &with_file, &living, &used] {
+            age(path);
+        }
 
         drop(RunDir::create(Some(&base.0), &around).unwrap());
         assert!(!empty.exists() && !with_file.exists());
