@@ -10,7 +10,8 @@ use clap::Args;
 use crate::burners::Burners;
 use crate::failed_tests::FailedTests;
 use crate::{
-    bench, bpf, completions, debug_lockdep, features, floors, install, man, package, promela, tsan,
+    bench, bpf, completions, debug_lockdep, features, floors, install, man, package, promela,
+    roots, tsan,
 };
 
 /// Runs every check, or the named ones.
@@ -119,8 +120,13 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "deb",
-        what: "a Debian package is made, installed, used and removed",
+        what: "a Debian package and an archive are made, need no glibc after 2.31, and are installed and used",
         run: install::deb::check,
+    },
+    Check {
+        name: "roots",
+        what: "the shipped command finds and measures in roots of other Debian suites, with other versions of glibc",
+        run: roots::check,
     },
     Check {
         name: "package",
