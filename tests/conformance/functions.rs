@@ -300,8 +300,13 @@ const ASKED_BY_SWAP: &[&str] = &[
     "dlsym",
     "dlvsym",
     "environ",
+    "gnu_get_libc_version",
+    "pthread_condattr_destroy",
     "pthread_condattr_getclock",
     "pthread_condattr_getpshared",
+    "pthread_condattr_init",
+    "pthread_condattr_setclock",
+    "pthread_condattr_setpshared",
     "pthread_key_create",
     "pthread_key_delete",
     "pthread_mutexattr_getprotocol",
@@ -310,7 +315,6 @@ const ASKED_BY_SWAP: &[&str] = &[
     "pthread_mutexattr_gettype",
     "pthread_rwlockattr_getkind_np",
     "pthread_rwlockattr_getpshared",
-    "pthread_setcanceltype",
     "pthread_setspecific",
 ];
 

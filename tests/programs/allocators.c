@@ -5,7 +5,7 @@
  *   allocators fork           children are forked while threads allocate, and have threads of their own
  *   allocators blocks         locks in blocks of all sizes, which are moved and freed
  *   allocators held [SIZE]    a block is freed with a held lock in it
- *   allocators again          a lock that is never destroyed lies where another was
+ *   allocators again N        N locks that are never destroyed, each where the one before was
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -183,10 +183,10 @@ static void held(size_t size)
 	free(start_of(block, size));
 }
 
-/* Nothing but that the block is freed says that there are two locks. */
-static void again(void)
+/* Nothing but that the block is freed says that there are so many locks. */
+static void again(int locks)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < locks; i++) {
 		pthread_spinlock_t *lock = malloc(200);
 		lock[20] = 1;
 		pthread_spin_lock(&lock[20]);
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "held"))
 		held(argc > 2 ? (size_t)atol(argv[2]) : sizeof(struct block));
 	else if (!strcmp(what, "again"))
-		again();
+		again(argc > 2 ? atoi(argv[2]) : 2);
 	puts("the end");
 	return 0;
 }

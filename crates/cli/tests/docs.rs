@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use lockwright_cli::args::Cli;
 use lockwright_engines::debugobjects::table::{self, Operation, Rules, State, TABLE, Verdict};
 use lockwright_ledger::MAGIC;
-use lockwright_ledger::layout::{HEADER_BYTES, Header, MAX_EXTENTS, MAX_TABLES, TableHeader};
+use lockwright_ledger::layout::{
+    HEADER_BYTES, Header, KEPT_WORDS, MAX_EXTENTS, MAX_TABLES, TableHeader,
+};
 use lockwright_ledger::rows::meter::Metered;
 use lockwright_ledger::rows::object::object_fault;
 use lockwright_ledger::rows::{Held, StackWords, Thread};
@@ -68,7 +70,11 @@ fn layout(ty: &str) -> (String, usize, usize) {
         plain.strip_prefix('[').and_then(|array| array.trim_end_matches(']').split_once("; "))
     {
         let (name, size, align) = layout(element);
-        let count = if count == "MAX_TABLES" { MAX_TABLES } else { count.parse().unwrap() };
+        let count = match count {
+            "MAX_TABLES" => MAX_TABLES,
+            "KEPT_WORDS" => KEPT_WORDS,
+            number => number.parse().unwrap(),
+        };
         return (format!("{name} x {count}"), size * count, align);
     }
     match plain.as_str() {
