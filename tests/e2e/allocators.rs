@@ -91,7 +91,8 @@ fn held_locks_in_blocks_of_another_malloc_are_found() {
 fn locks_at_one_place_in_blocks_of_another_malloc_are_two() {
     for (program, preload) in programs() {
         // An allocator has locks of its own, as many in both runs.
-        let locks = |made| checked(&program, preload.as_ref(), &[], &["again", made]).count("locks");
+        let locks =
+            |made| checked(&program, preload.as_ref(), &[], &["again", made]).count("locks");
         assert_eq!(locks("9") - locks("1"), 8, "{} {preload:?}", program.display());
     }
     let run = check(program("allocators.c")).args(["again", "2"]).run();
