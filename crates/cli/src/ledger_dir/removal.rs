@@ -38,21 +38,31 @@ pub const SWAP_COUNTS: &str = "swapped";
 /// What the socket where it asks is bound as; then it gets a name that nobody can guess.
 pub const SWAP_SOCKET: &str = "asked";
 
-/// The name of that socket: short, as the path of a socket has at most 107 bytes.
+/// The name of that socket. The path of a socket has at most 107 bytes, so it is as short as can be:
+/// 30 random bits. Another user can only try one name after another, and one that is found lets it
+/// delay only processes of the run that have become another user's.
 pub fn socket_name(Token([random, _]): Token) -> String {
-    format!("asked{}", &format!("{random:016x}")[..SOCKET_DIGITS])
+    let digit = |place| SOCKET_DIGITS[(random >> (6 * place)) as usize % SOCKET_DIGITS.len()];
+    let digits = (0..SOCKET_DIGITS_IN_NAME).map(|place| char::from(digit(place)));
+    std::iter::once(SOCKET_MARK).chain(digits).collect()
 }
 
-/// Hexadecimal digits in it. Another user can only try one name after another.
-const SOCKET_DIGITS: usize = 12;
+/// Each stands for 6 bits.
+const SOCKET_DIGITS: &[u8; 64] =
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+";
+
+/// How many of them the name has.
+const SOCKET_DIGITS_IN_NAME: usize = 5;
+
+/// What the name begins with.
+const SOCKET_MARK: char = '@';
 
 fn is_socket_name(name: &OsStr) -> bool {
-    let digits = name.to_str().and_then(|name| name.strip_prefix(SWAP_SOCKET));
-    digits.is_some_and(|digits| digits.len() == SOCKET_DIGITS && digits.bytes().all(is_hex))
-}
-
-fn is_hex(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
+    let digits = name.to_str().and_then(|name| name.strip_prefix(SOCKET_MARK));
+    digits.is_some_and(|digits| {
+        digits.len() == SOCKET_DIGITS_IN_NAME
+            && digits.bytes().all(|digit| SOCKET_DIGITS.contains(&digit))
+    })
 }
 
 /// Files that the preload library appends records to; a dash and a user's number may follow.
@@ -111,7 +121,9 @@ pub fn clear_ledgers(run: &Folder, name: &OsStr) {
 fn is_ledger_name(name: &OsStr) -> bool {
     let name = name.to_str().and_then(|name| name.strip_suffix(EXTENSION)?.strip_suffix('.'));
     name.and_then(|name| name.split_once('-')).is_some_and(|(pid, token)| {
-        is_number(pid) && token.len() == 16 && token.bytes().all(is_hex)
+        is_number(pid)
+            && token.len() == 16
+            && token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
@@ -224,7 +236,7 @@ mod tests {
         }
         let socket = |name: &str| is_socket_name(OsStr::new(name));
         assert!(socket(&socket_name(Token([u64::MAX, 0]))) && socket(&socket_name(Token([1, 0]))));
-        for other in ["asked", "asked00112233445g", "asked00112233445566", "other"] {
+        for other in ["asked", "@", "@1234", "@123456", "@12.45"] {
             assert!(!socket(other), "{other}");
         }
         let record = |name: &str| is_record_name(OsStr::new(name));

@@ -31,6 +31,9 @@ const NONE: u32 = u32::MAX;
 /// A text that a question has is no longer than that.
 const LONGEST: u32 = 1 << 14;
 
+/// Bytes that the path of a socket may have: `sun_path` of `struct sockaddr_un` but its NUL.
+const LONGEST_SOCKET_PATH: usize = 107;
+
 /// A process that has connected asks at once, unless it has been stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -174,6 +177,9 @@ impl Questions {
             // The kernel shows every user the name that a socket was bound by. So the socket gets
             // another name before others may connect, and only processes of the run learn it.
             let listener = UnixListener::bind(&bound)?;
+            if path.as_os_str().len() > LONGEST_SOCKET_PATH {
+                return Err(io::ErrorKind::InvalidFilename.into());
+            }
             fs::rename(&bound, &path)?;
             // Whoever processes of the run have become.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
