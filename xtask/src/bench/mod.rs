@@ -13,6 +13,7 @@ mod callgrind;
 mod debugobjects;
 mod in_tables;
 mod lines;
+mod listings;
 mod mariadb;
 mod memcached;
 mod meter;
@@ -68,6 +69,8 @@ pub enum What {
     Swap(BenchOptions),
     /// The cache lines that locks touch under the engines, and which of them threads share.
     Lines(BenchOptions),
+    /// How recording, reports and listings grow with the number of lock classes: docs/bench/listings.md.
+    Listings(BenchOptions),
     /// The tables of the five documents, published beside measured: docs/tables.md.
     Tables(TablesOptions),
     /// The locks beside those of C and C++ libraries, which are built first: docs/bench/peers.md.
@@ -121,6 +124,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Programs(options) => (options, programs::run),
         What::Swap(options) => (options, swapped::run),
         What::Lines(options) => (options, lines::run),
+        What::Listings(options) => (options, listings::run),
         What::Tables(options) => return tables::run(options),
         What::Peers(options) => return peers::run(options),
         What::Simulated(options) => return simulated::run(options),
