@@ -31,6 +31,7 @@ mod ci;
 mod classes;
 mod complete;
 mod constructors;
+mod cost_line;
 mod cxx;
 mod damaged;
 mod deadlocks;

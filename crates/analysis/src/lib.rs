@@ -22,4 +22,4 @@ pub mod symbolize;
 pub mod traced;
 pub(crate) mod view;
 
-pub use analyse::{analyse, analyse_with};
+pub use analyse::{analyse, analyse_with, recording_ns};

@@ -369,10 +369,18 @@ pub struct Header {
     /// in the file `executed`, each with a NUL behind it. A forked child that has no ledger yet leaves
     /// its own with its parent.
     pub kept_records: [AtomicU64; KEPT_WORDS],
+    /// CPU time of the start of recording, ns.
+    pub start_cpu_ns: AtomicU64,
+    /// Entries into the recorder's slow path.
+    pub slow_entries: AtomicU64,
+    /// Entries that the timed ones stand for. Later ones are sampled.
+    pub slow_timed: AtomicU64,
+    /// CPU time of those, ns.
+    pub slow_cpu_ns: AtomicU64,
 }
 
 /// Words of [`Header::kept_records`].
-pub const KEPT_WORDS: usize = 28;
+pub const KEPT_WORDS: usize = 24;
 
 impl Header {
     /// Keeps a record, of which these are the parts. Anybody may, without a lock.

@@ -111,6 +111,14 @@ pub struct HeaderValues {
     pub stopped_by: u32,
     pub kept_used: u32,
     pub kept_dropped: u32,
+    /// See [`crate::Header::start_cpu_ns`].
+    pub start_cpu_ns: u64,
+    /// See [`crate::Header::slow_entries`].
+    pub slow_entries: u64,
+    /// See [`crate::Header::slow_timed`].
+    pub slow_timed: u64,
+    /// See [`crate::Header::slow_cpu_ns`].
+    pub slow_cpu_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -324,6 +332,10 @@ impl Ledger {
             kept_used: u32_at(b, field!(kept_used)),
             kept_dropped: u32_at(b, field!(kept_dropped)),
             annex_room: u32_at(b, field!(annex_room)),
+            start_cpu_ns: u64_at(b, field!(start_cpu_ns)),
+            slow_entries: u64_at(b, field!(slow_entries)),
+            slow_timed: u64_at(b, field!(slow_timed)),
+            slow_cpu_ns: u64_at(b, field!(slow_cpu_ns)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {

@@ -15,7 +15,7 @@ use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
 use crate::process::run::{self, MOST_DIRECTORY};
 use crate::process::{follow, fork};
-use crate::recorder::state;
+use crate::recorder::{slow_cost, state};
 #[cfg(not(test))]
 use crate::stack::forced_unwind;
 use crate::stack::{modules, python};
@@ -37,6 +37,22 @@ static DESTRUCTOR: extern "C" fn() = destructor;
 static TOKEN: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn constructor() {
+    let begun_ns = slow_cost::cpu_ns();
+    start();
+    count_start(begun_ns);
+}
+
+/// Records what the start cost, if there is a ledger. Entries into the slow path meanwhile are part of it.
+fn count_start(begun_ns: u64) {
+    if let Some(header) = state::header() {
+        header.start_cpu_ns.store(slow_cost::cpu_ns().saturating_sub(begun_ns), Relaxed);
+        for count in [&header.slow_entries, &header.slow_timed, &header.slow_cpu_ns] {
+            count.store(0, Relaxed);
+        }
+    }
+}
+
+fn start() {
     loader::start();
     real::resolve_all();
     interpose::follow_internal();
@@ -330,12 +346,14 @@ fn child() {
         state::stop();
         return;
     }
+    let begun_ns = slow_cost::cpu_ns();
     // The parent's mapping stays until the end: a handler may still point into it.
     if !begin(TOKEN.load(Relaxed)) {
         state::stop();
         return;
     }
     hosts::each(|host| (host.attach)());
+    count_start(begun_ns);
 }
 
 extern "C" fn destructor() {

@@ -294,6 +294,7 @@ fn summary() -> Summary {
         completeness: Completeness::default(),
         all_instances: false,
         cost_ns: Some(7_407_402),
+        recording_ns: 0,
         cost_per_acquisition_ns: Some(6.0),
     }
 }

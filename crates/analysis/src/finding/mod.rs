@@ -377,8 +377,11 @@ pub struct Summary {
     pub completeness: Completeness,
     /// Findings that are the same to a reader stand apart, as far as they were recorded.
     pub all_instances: bool,
-    /// Estimated CPU time that the tool took, ns: calibrated cost per acquisition x acquisitions.
+    /// Estimated CPU time that the tool took, ns: calibrated cost per acquisition x acquisitions, and `recording_ns`.
     pub cost_ns: Option<u64>,
+    /// CPU time of the start and of the slow path, ns, as measured in the processes themselves.
+    #[serde(skip)]
+    pub recording_ns: u64,
     /// Calibrated cost of one uncontended acquire and release, ns, beyond the native one.
     pub cost_per_acquisition_ns: Option<f64>,
 }

@@ -122,12 +122,14 @@ pub fn find(ledgers: &[Ledger], symbols: &[&dyn Symbolise], output: &Output) -> 
     analyse_with(ledgers, symbols, output.instances(), &*progress)
 }
 
-/// Adds what watching cost, from what it costs a lock and unlock.
+/// Adds what watching cost, from what it costs a lock and unlock, and what recording took.
 pub fn add_cost(report: &mut Report, prices: Option<Prices>) {
     let summary = &mut report.summary;
     let pair_ns = prices.map(|prices| prices.pair_ns);
     summary.cost_per_acquisition_ns = pair_ns;
-    summary.cost_ns = pair_ns.map(|ns| (ns * summary.acquisitions as f64) as u64);
+    let recording_ns = summary.recording_ns;
+    summary.cost_ns =
+        pair_ns.map(|ns| ((ns * summary.acquisitions as f64) as u64).saturating_add(recording_ns));
 }
 
 /// Shows what was not told while the program ran.

@@ -22,15 +22,16 @@ pub struct Known {
 }
 
 impl Known {
-    /// The cost of what `report` counts.
-    pub fn cost(&self, report: &MeterReport) -> Cost {
+    /// The cost of what `report` counts, and `recording_ns` for the start and the slow path.
+    pub fn cost(&self, report: &MeterReport, recording_ns: u64) -> Cost {
         let Prices { pair_ns, wait_ns, call_ns } = self.prices;
         let total = report.total();
         let waits: u64 = report.waits.iter().map(|wait| wait.waits).sum();
         // A trylock that fails costs about as much as a lock and unlock: it is two steps, too.
         let cpu_ns = pair_ns * (total.acquisitions + total.rejects) as f64
             + wait_ns * total.contended as f64
-            + call_ns * waits as f64;
+            + call_ns * waits as f64
+            + recording_ns as f64;
         Cost { pair_ns, wait_ns, call_ns, cpu_ns, program_cpu_ns: self.program_cpu_ns }
     }
 

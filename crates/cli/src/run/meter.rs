@@ -15,6 +15,7 @@ use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_analysis::model::Symbolise;
+use lockwright_analysis::recording_ns;
 use lockwright_analysis::traced::every_wait;
 use lockwright_report::error::Result;
 use lockwright_report::traced::{TracedView, render_every_wait, render_every_wait_json};
@@ -101,7 +102,8 @@ pub fn measure(
     report.completeness.gaps.extend_from_slice(&session.missing);
     if let Some(prices) = prices {
         let known = cost_file::Known { prices, program_cpu_ns: Some(session.cpu_ns) };
-        report.cost = Some(known.cost(&report));
+        let recording_ns = session.ledgers.iter().map(recording_ns).sum();
+        report.cost = Some(known.cost(&report, recording_ns));
         if session.is_kept() {
             // Without it, a later report merely does not know.
             let _ = known.write(&session.dir);

@@ -13,6 +13,7 @@ use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::lockmeter::model;
 use lockwright_analysis::process_end::Ends;
+use lockwright_analysis::recording_ns;
 use lockwright_report::error::Result;
 use lockwright_report::listing;
 use lockwright_report::lockmeter::view::View;
@@ -52,7 +53,8 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         report.unwatched.clone_from(&unwatched);
         report.completeness.gaps.extend_from_slice(&missing);
         doctor::explain_measurement(&mut report);
-        report.cost = cost_file::Known::read(&args.ledgers).map(|known| known.cost(&report));
+        report.cost = cost_file::Known::read(&args.ledgers)
+            .map(|known| known.cost(&report, ledgers.iter().map(recording_ns).sum()));
         report
     });
     let mut found = ledgers.iter().any(is_checked).then(|| {

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::libc::real;
 use crate::lockmeter;
 use crate::os::{mapping, tls};
-use crate::recorder::state;
+use crate::recorder::{slow_cost, state};
 use crate::stack::memory;
 
 /// The operation of `seccomp` that is `prctl`'s SECCOMP_MODE_STRICT.
@@ -61,6 +61,7 @@ impl Restriction {
             Self::Filter => {
                 memory::filtered();
                 IS_FILTERED.store(true, Relaxed);
+                slow_cost::stop_timing();
                 state::with_core(|_| mapping::map_ahead());
                 call()
             }

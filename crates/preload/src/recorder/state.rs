@@ -10,6 +10,7 @@ use lockwright_engines::lockdep::{Core, DEBUG_LOCKDEP};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::stopped;
 
+use super::slow_cost;
 use crate::os::upcall::Upcall;
 use crate::os::{sys, tls};
 
@@ -158,6 +159,8 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
         }
         return None;
     }
+    let header = header()?;
+    let timed = slow_cost::begin(header);
     let mask = sys::block_signals();
     let result = match SHARED.lock.lock(sys::gettid(), &Threads) {
         Ok(()) => {
@@ -177,6 +180,11 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
             None
         }
     };
+    // Before signals are open: a handler's time is not ours. The second reading of the clock stands for the call that
+    // opens them.
+    if let Some(timed) = timed {
+        timed.end(header);
+    }
     sys::restore_signals(mask);
     result
 }

@@ -128,6 +128,7 @@ pub fn report() -> Report {
     Report {
         summary: Summary {
             cost_ns: Some(7),
+            recording_ns: 0,
             cost_per_acquisition_ns: Some(-0.5),
             ..Summary::default()
         },

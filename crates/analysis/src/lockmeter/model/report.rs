@@ -457,7 +457,7 @@ pub struct Cost {
     /// What a call that may sleep takes longer when made with a lock held; so do other waits.
     pub call_ns: f64,
     /// CPU time in all: the first times acquisitions and rejects, the second times contended
-    /// acquisitions, the third times the waits that are for no lock.
+    /// acquisitions, the third times the waits that are for no lock; and what the start and the slow path took.
     pub cpu_ns: f64,
     /// CPU time of the program, the tool's part included, where it is known.
     pub program_cpu_ns: Option<f64>,
