@@ -141,7 +141,8 @@ fn row_tables(layout_rs: &str, all: &[Item]) -> String {
     let mut row_items = all.iter().skip_while(|item| !item.line.starts_with("row! {"));
     while let Some(item) = row_items.next() {
         if let Some((name, rest)) = item.line.split_once(" in ")
-            && rest.ends_with("bytes {")
+            && rest.contains(" bytes ")
+            && rest.ends_with('{')
             && !item.line.starts_with('$')
         {
             let table_name = rest.split_whitespace().next().unwrap();
