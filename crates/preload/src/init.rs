@@ -1,5 +1,6 @@
 //! Beginning and end: the constructor, the ledger's header, a forked child's new start, the exit.
 
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::{Cache, Core};
@@ -223,7 +224,7 @@ fn begin(parent_token: u64) -> bool {
     };
     // SAFETY: a fresh mapping of a new, zero file; it stays mapped as long as the engine uses it.
     let writer = unsafe { Writer::create(mapping.base, mapping.len, mapping::commit, fill) };
-    let Some(mut writer) = writer else {
+    let Some(writer) = writer else {
         // SAFETY: nobody points into it; the path is NUL terminated.
         unsafe {
             mapping::forget();
@@ -231,12 +232,17 @@ fn begin(parent_token: u64) -> bool {
         }
         return false;
     };
-    match parent {
-        None => describe(&mut writer),
-        Some(parent) => describe_as(&mut writer, parent.ledger()),
-    }
     TOKEN.store(token, Relaxed);
-    let mut core = Core::new(writer);
+    // Not on the stack either, as the path is not.
+    #[unsafe(link_section = "lockwright_forked")]
+    static mut CORE: MaybeUninit<Core> = MaybeUninit::uninit();
+    let core = &raw mut CORE;
+    // SAFETY: as for the path.
+    let core = unsafe { (*core).write(Core::new(writer)) };
+    match parent {
+        None => describe(core.writer()),
+        Some(parent) => describe_as(core.writer(), parent.ledger()),
+    }
     core.interpreted_by(python::interpret);
     static mut FIRST_CACHE: Cache = Cache::EMPTY;
     let cache = &raw mut FIRST_CACHE;
@@ -245,9 +251,9 @@ fn begin(parent_token: u64) -> bool {
     if let Some(parent) = parent {
         core.inherit(parent);
     }
-    modules::begin(&mut core, parent);
+    modules::begin(core, parent);
     if let Some(parent) = parent {
-        inherited::begin(&mut core, parent);
+        inherited::begin(core, parent);
     }
     if parent_token == 0 {
         layouts::start();

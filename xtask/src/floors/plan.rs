@@ -27,7 +27,9 @@ pub const CRATES: &[Crate] = &[
             &["html", "json", "sarif", "traced"],
             &["attached", "lockmeter", "verdict"],
             &["text", "coverage_json"],
-            &["prose", "listing", "error", "glob"],
+            &["listing"],
+            &["prose", "error", "glob"],
+            &["plain"],
         ],
     },
     Crate {
@@ -132,7 +134,7 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["claims"],
             &["reader", "writer"],
-            &["rows"],
+            &["numbered", "rows"],
             &["file", "histogram", "layout", "site"],
         ],
     },

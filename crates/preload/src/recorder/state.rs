@@ -100,13 +100,14 @@ pub fn status() -> u32 {
     SHARED.status.load(Acquire)
 }
 
-/// Installs a core and begins to watch.
+/// Installs a core, which is moved from where it is, and begins to watch.
 ///
 /// # Safety
-/// Nobody is using a former core: at start-up, or in a forked child with one thread.
-pub unsafe fn start(core: Core) {
-    // SAFETY: the caller's promise.
-    unsafe { (*SHARED.core.get()).write(core) };
+/// Nobody is using a former core: at start-up, or in a forked child with one thread. The one that is
+/// moved is not used again.
+pub unsafe fn start(core: *const Core) {
+    // SAFETY: the caller's promise; the two places differ.
+    unsafe { SHARED.core.get().cast::<Core>().copy_from_nonoverlapping(core, 1) };
     arrive();
     SHARED.status.store(ACTIVE, Release);
 }
