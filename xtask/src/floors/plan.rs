@@ -48,7 +48,7 @@ pub const CRATES: &[Crate] = &[
             &["completeness", "symbolize"],
             &["finding"],
             &["process_end"],
-            &["named", "progress", "signal"],
+            &["named", "progress", "reach", "signal"],
         ],
     },
     // Runs in the program under test.
@@ -76,7 +76,7 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["lockdep", "lockmeter", "debugobjects"],
             &["core_lock", "held", "index", "wakes"],
-            &["near"],
+            &["near", "shared_row"],
         ],
     },
     // What both libraries must know before a process executes a program.
@@ -85,7 +85,7 @@ pub const CRATES: &[Crate] = &[
         dir: "crates/exec",
         says: true,
         uses: &[],
-        floors: &[&["actions", "environment", "image", "lookup"], &["sys"]],
+        floors: &[&["actions", "environment", "image", "lookup"], &["readable"], &["sys"]],
     },
     // Runs in the program under test, in place of its locks.
     Crate {
@@ -106,7 +106,7 @@ pub const CRATES: &[Crate] = &[
             &["cancel", "guest"],
             &["numbers", "selection"],
             &["counts", "deadline", "era", "next"],
-            &["environment", "mem", "os", "tls"],
+            &["environment", "os", "tls"],
         ],
     },
     // Runs as root beside the command, and loads programs into the kernel.
