@@ -108,9 +108,9 @@ fn accesses(report: &str) -> impl Iterator<Item = &str> {
 
 /// The access was made by the workspace's code, by way of `core`'s small functions or not.
 fn is_ours(stack: &str) -> bool {
-    let frames = stack.lines().filter(|line| line.trim_start().starts_with('#'));
+    let mut frames = stack.lines().filter(|line| line.trim_start().starts_with('#'));
     let is_small = |line: &&str| line.contains("compiler-rt") || line.contains("/library/core/");
-    let innermost = frames.skip_while(is_small).next();
+    let innermost = frames.find(|frame| !is_small(frame));
     innermost.is_some_and(|line| line.contains("crates/") && !line.contains("/library/"))
 }
 

@@ -226,11 +226,11 @@ impl Elf {
             .fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)));
         let at_buckets = hashes.checked_add(16 + 8 * blooms)?;
         let bucket = u64::from(hash).checked_rem(buckets)?;
-        let mut index = word(at_buckets.checked_add(4 * bucket)?)?;
-        if index == 0 {
+        let start = word(at_buckets.checked_add(4 * bucket)?)?;
+        if start == 0 {
             return Some(false);
         }
-        for _ in 0..MOST_ENTRIES {
+        for index in start..start + MOST_ENTRIES {
             let place = at_buckets.checked_add(4 * (buckets + index.checked_sub(first)?))?;
             let found = word(place)?;
             if found | 1 == u64::from(hash | 1) {
@@ -244,7 +244,6 @@ impl Elf {
             if found & 1 == 1 {
                 break;
             }
-            index += 1;
         }
         Some(false)
     }

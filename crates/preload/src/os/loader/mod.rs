@@ -114,10 +114,13 @@ pub fn is_loaded_at(start: u64) -> Option<bool> {
         return Some(true);
     }
     // SAFETY: the loader's, which only ever adds one.
-    let first = unsafe { &*(&raw const _r_debug) };
-    // SAFETY: as above; the field is there from that version on.
+    let first = unsafe { (&raw const _r_debug).as_ref() }?;
     let next = |debug: &&'static Debug| {
-        (debug.version >= 2).then(|| unsafe { debug.next.as_ref() }).flatten()
+        if debug.version < 2 {
+            return None;
+        }
+        // SAFETY: the field is there from that version on, and the loader keeps what it links to.
+        unsafe { debug.next.as_ref() }
     };
     let others = core::iter::successors(next(&first), next);
     // SAFETY: as in `all`.
