@@ -127,7 +127,12 @@ fn symbols(path: &Path, defined: bool) -> BTreeSet<String> {
 fn glibc() -> BTreeSet<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("this process's modules");
     let libc = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
-    let libc = libc.map(PathBuf::from).find(|path| path.ends_with("libc.so.6")).expect("glibc");
+    // Before 2.34 it is the file that this name is a link to.
+    let is_libc = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name == "libc.so.6" || name.starts_with("libc-2."))
+    };
+    let libc = libc.map(PathBuf::from).find(is_libc).expect("glibc");
     ["libc.so.6", "libpthread.so.0", "librt.so.1"]
         .iter()
         .map(|name| libc.with_file_name(name))

@@ -364,8 +364,10 @@ CASE(attributes)
 	E(pthread_attr_setschedparam(&attr, bad));
 	E(pthread_attr_setschedpolicy(bad, SCHED_OTHER));
 	E(pthread_attr_setscope(bad, PTHREAD_SCOPE_SYSTEM));
+#if __GLIBC_PREREQ(2, 32)
 	E(pthread_attr_setsigmask_np(bad, NULL));
 	E(pthread_attr_setsigmask_np(&attr, bad));
+#endif
 	E(pthread_attr_setstack(bad, NULL, 1 << 20));
 	E(plain_pthread_attr_setstackaddr(bad, NULL));
 	E(pthread_attr_setstacksize(bad, 1 << 20));
@@ -469,10 +471,12 @@ CASE(waits)
 	S(epoll_pwait(epoll, bad, 1, 0, NULL));
 	S(epoll_pwait(epoll, &event, 1, 0, bad));
 	S(LOCKED(epoll_pwait(epoll, &event, 1, 0, bad)));
+#if __GLIBC_PREREQ(2, 35)
 	S(epoll_pwait2(epoll, bad, 1, &no_time, NULL));
 	S_NOT_NULL(epoll_pwait2(epoll, &event, 1, bad, NULL));
 	S_NOT_NULL(LOCKED(epoll_pwait2(epoll, &event, 1, bad, NULL)));
 	S(epoll_pwait2(epoll, &event, 1, &no_time, bad));
+#endif
 	S(poll(bad, 1, 0));
 	S(nanosleep(bad, NULL));
 	S(LOCKED(nanosleep(bad, NULL)));

@@ -9,6 +9,11 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use libc::timespec;
 use lockwright_exec::Strings;
 
+// Before glibc 2.34 `dlsym` and `dlvsym` are in a library of their own, which not every program loads.
+// Where they are in the C library, this links nothing.
+#[link(name = "dl")]
+unsafe extern "C" {}
+
 /// Where a function is, once it has been looked up.
 pub struct Slot {
     name: &'static CStr,
