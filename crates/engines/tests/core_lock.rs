@@ -12,7 +12,9 @@ use lockwright_engines::core_lock::{CoreLock, Failure, Host, ROUNDS_STALLED};
 /// names.
 #[derive(Default)]
 struct World {
-    sleepers: Mutex<u64>,
+    /// A thread holds it when it is about to sleep, and when it wakes others. It guards no data: std is not instrumented, and
+    /// ThreadSanitizer would not see that it excludes.
+    sleepers: Mutex<()>,
     woken: Condvar,
     /// Sleeps are over at once.
     hurries: AtomicBool,
@@ -36,12 +38,12 @@ impl Host for World {
     }
 
     fn wake_one(&self, _: &AtomicU32) {
-        *self.sleepers.lock().unwrap() += 1;
+        drop(self.sleepers.lock().unwrap());
         self.woken.notify_one();
     }
 
     fn wake_all(&self, _: &AtomicU32) {
-        *self.sleepers.lock().unwrap() += 1;
+        drop(self.sleepers.lock().unwrap());
         self.woken.notify_all();
     }
 
