@@ -46,7 +46,7 @@ pub struct RootsArgs {
     pub all: bool,
 
     /// Writes docs/compatibility.md of what comes out.
-    #[arg(long, requires = "all")]
+    #[arg(long)]
     pub write: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn run(args: &RootsArgs) -> Result<(), String> {
     };
     let columns = columns(&suites, args.all)?;
     if args.write {
-        page::write(&columns)?;
+        page::write(&columns, args.all)?;
     }
     let failed: Vec<String> = columns.iter().flat_map(Column::failed).collect();
     match failed.len() {

@@ -27,13 +27,13 @@ impl Column {
     }
 }
 
-/// Writes it.
+/// Writes it, of all tests or of the short form.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(columns: &[Column]) -> Result<(), String> {
+pub fn write(columns: &[Column], all: bool) -> Result<(), String> {
     let page = root().join("docs/compatibility.md");
-    fs::write(&page, text(columns)).map_err(|e| format!("{}: {e}", page.display()))
+    fs::write(&page, text(columns, all)).map_err(|e| format!("{}: {e}", page.display()))
 }
 
 const BEFORE: &str = "\
@@ -43,6 +43,11 @@ What is shipped runs with glibc 2.31 and every later version. This table says ho
 roots of Debian's suites. The test programs were compiled there, by the suite's own gcc. A cell in bold has failures, which
 are listed below the table. `cargo xtask roots --all --write` makes this page. CI runs a short form in the first suite and
 in trixie.
+
+";
+
+const SHORT_FORM: &str = "\
+This table is of the short form: `cargo xtask roots --write bullseye bookworm trixie sid`.
 
 ";
 
@@ -65,8 +70,11 @@ later version than 2.31.
 own, so all crates are built again.
 ";
 
-fn text(columns: &[Column]) -> String {
+fn text(columns: &[Column], all: bool) -> String {
     let mut text = BEFORE.to_owned();
+    if !all {
+        text += SHORT_FORM;
+    }
     let mut header = "| |".to_owned();
     for Column { root, .. } in columns {
         header += &format!(" glibc {} ({}, gcc {}) |", root.glibc, root.suite, root.gcc);
@@ -119,7 +127,8 @@ mod tests {
         rows[0] = Results::of_one("demo", false);
         let column = Column { root, rows };
         assert_eq!(column.failed(), ["bullseye, demo: demo"]);
-        let text = text(&[column]);
+        let text = text(&[column], true);
+        assert!(!text.contains(SHORT_FORM), "{text}");
         assert!(text.contains("| | glibc 2.31 (bullseye, gcc 10) |\n|---|---:|\n"), "{text}");
         assert!(text.contains("planted deadlock | **0 of 1** |\n"), "{text}");
         assert!(text.contains("- bullseye, demo: demo\n"), "{text}");
