@@ -326,6 +326,9 @@ CASE(names)
 	RET(pthread_setname_np(pthread_self(), "first"));
 	RET(pthread_getname_np(pthread_self(), name, sizeof name));
 	say("%s", name);
+#if __GLIBC_PREREQ(2, 42)
+	say("%d", pthread_gettid_np(pthread_self()) == gettid());
+#endif
 	RET(pthread_setname_np(pthread_self(), "exactly15bytes!"));
 	RET(pthread_getname_np(pthread_self(), name, 16));
 	say("%s", name);
