@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use lockwright_engines::lockdep::Core;
 use lockwright_engines::lockmeter::{
     Boards, Call, CellRef, Ending, Hold, LockMeter, MeterThread, Missing, Pending, Place,
-    ReadersRef, Shares, key,
+    ReadersRef, Share, Shares, key,
 };
 use lockwright_ledger::histogram::{self, RUN, RUNS};
 use lockwright_ledger::rows::meter::{
@@ -293,8 +293,7 @@ impl Street {
         }
         let board = self.host.meter.new_board(self.host.core.writer()).unwrap();
         // SAFETY: a fresh row.
-        unsafe { self.boards.add(addr, board) };
-        self.boards.find(addr, now).unwrap()
+        unsafe { self.boards.add(addr, now, board) }
     }
 
     fn charge(&self, addr: u64, site: u32, since: u64, now: u64) {
@@ -359,6 +358,29 @@ fn who_waits_for_very_many_needs_to_know_whom_it_found() {
     let mut shares = street.boards.leave(&second, Some((1, 20)));
     shares.settle(330);
     assert_eq!(parts(&shares), [(1, 30), (2, 300)]);
+}
+
+#[test]
+fn a_waiter_has_a_board_while_another_thread_is_stopped_at_the_first() {
+    let mut street = Street::new();
+    assert!(street.boards.enter(8, 100).is_none(), "there is no board yet");
+    let stuck = street.host.meter.new_board(street.host.core.writer()).unwrap();
+    // SAFETY: a fresh row.
+    let first = unsafe { street.boards.add(8, 100, stuck) };
+    // SAFETY: the row stays mapped, and no other thread has it.
+    unsafe { (*stuck).busy = 1 };
+    let second = street.enter(8, 150);
+    street.charge(8, 1, 50, 400);
+    let mut shares = street.boards.leave(&second, None);
+    shares.settle(250);
+    assert_eq!(shares.all(), [Share { site: 1, ticks: 250 }]);
+
+    // SAFETY: as above.
+    unsafe { (*stuck).busy = 0 };
+    let mut shares = street.boards.leave(&first, None);
+    shares.settle(300);
+    assert_eq!(shares.all(), [Share { site: 0, ticks: 300 }], "it went without");
+    assert!(!street.boards.is_waited_for(8));
 }
 
 #[test]

@@ -102,11 +102,6 @@ fn words_of_one_set_take_rows_from_each_other() {
 #[test]
 fn waiters_and_holders_at_one_board() {
     let boards = Boards::new();
-    for _ in 0..2 {
-        let board = Box::leak(Box::new(Board { state: 1, ..Board::default() }));
-        // SAFETY: a fresh row, which is never freed.
-        unsafe { boards.add(0x1000, board) };
-    }
     let boards = &boards;
     let hold = |now| Hold { addr: 0x1000, site: 1, since: now / 2, now, shared: false };
     thread::scope(|scope| {
@@ -115,7 +110,12 @@ fn waiters_and_holders_at_one_board() {
                 for now in 0..TIMES.into() {
                     match boards.enter(0x1000, now) {
                         Some(place) => drop(boards.leave(&place, None)),
-                        None => boards.give_up(0x1000),
+                        None => {
+                            let board = Box::leak(Box::new(Board { state: 1, ..Board::default() }));
+                            // SAFETY: a fresh row, which is never freed.
+                            let place = unsafe { boards.add(0x1000, now, board) };
+                            drop(boards.leave(&place, None));
+                        }
                     }
                 }
             })

@@ -114,16 +114,16 @@ impl Boards {
         })
     }
 
-    /// A thread is about to wait for the lock at `addr`. `None` with the promise to call
-    /// [`Boards::add`] and try again, or [`Boards::give_up`].
+    /// A thread is about to wait for the lock at `addr`. `None`: the caller calls [`Boards::add`]
+    /// with a fresh board, or [`Boards::give_up`].
     pub fn enter(&self, addr: u64, now: u64) -> Option<Place> {
         // Pairs with `is_waited_for`.
         self.waiters[bucket(addr)].fetch_add(1, SeqCst);
         self.find(addr, now)
     }
 
-    /// As [`Boards::enter`], after it returned `None` and a board has been added.
-    pub fn find(&self, addr: u64, now: u64) -> Option<Place> {
+    /// A board that others wait at for this lock, or one that nobody uses.
+    fn find(&self, addr: u64, now: u64) -> Option<Place> {
         let joined = |board: SharedRow<Board>| {
             if board.addr().load(Relaxed) != addr {
                 return None;
@@ -155,11 +155,22 @@ impl Boards {
         self.all(addr).find_map(joined).or_else(|| self.all(addr).find_map(claimed))
     }
 
-    /// Puts a fresh board where it can be used for the lock at `addr`.
+    /// After [`Boards::enter`] returned `None`: the wait takes place at a fresh board. The board is
+    /// the waiter's before others can see it. They cannot take it, and the waiter needs no second
+    /// look, which fails if another thread loses the processor while it works on a board.
     ///
     /// # Safety
     /// `board` is a mapped row, zero but for its state, that is in no list yet. It stays mapped.
-    pub unsafe fn add(&self, addr: u64, board: *mut Board) {
+    pub unsafe fn add(&self, addr: u64, now: u64, board: *mut Board) -> Place {
+        // SAFETY: the caller's promise.
+        let row = unsafe { SharedRow::new(board) };
+        // SAFETY: not in a list yet, so no other thread has the row, and its lock is not needed.
+        let sums = unsafe { <Board as shared_row::Row>::fields(board) };
+        *sums.last = now;
+        row.addr().store(addr, Relaxed);
+        row.waiters().store(1, Relaxed);
+        let place = place(row, &sums, addr, now);
+
         let head = &self.heads[bucket(addr)];
         let mut first = head.load(Relaxed);
         loop {
@@ -167,7 +178,7 @@ impl Boards {
             unsafe { link(board).store(first, Relaxed) };
             // Release pairs with the Acquire in `all`.
             match head.compare_exchange_weak(first, board, Release, Relaxed) {
-                Ok(_) => return,
+                Ok(_) => return place,
                 Err(now) => first = now,
             }
         }

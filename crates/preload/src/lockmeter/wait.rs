@@ -181,10 +181,7 @@ fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
     let new = with_space(thread, |meter, core, _| meter.new_board(core.writer()));
     if let Some(Some(board)) = new {
         // SAFETY: a fresh row.
-        unsafe { BOARDS.add(addr, board) };
-        if let Some(place) = BOARDS.find(addr, now) {
-            return Some(place);
-        }
+        return Some(unsafe { BOARDS.add(addr, now, board) });
     }
     BOARDS.give_up(addr);
     None
