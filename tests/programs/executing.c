@@ -57,6 +57,16 @@ static void with_fexecve(char *program)
 	fexecve(open(program, O_RDONLY | O_CLOEXEC), (char *[]){program, NULL}, environ);
 }
 
+static void with_syscall_execve(char *program)
+{
+	syscall(SYS_execve, program, (char *[]){program, NULL}, environ);
+}
+
+static void with_syscall_execveat(char *program)
+{
+	syscall(SYS_execveat, AT_FDCWD, program, (char *[]){program, NULL}, environ, 0);
+}
+
 static void with_execveat(char *program)
 {
 	execveat(AT_FDCWD, program, (char *[]){program, NULL}, environ, 0);
@@ -110,7 +120,8 @@ static void with_popen(char *program)
 
 static void (*const ways[])(char *) = {
 	with_execve, with_execv, with_execvp, with_execvpe, with_execl, with_execlp, with_execle, with_fexecve, with_execveat,
-	with_the_second_attempt, with_vfork, with_posix_spawn, with_posix_spawnp, with_system, with_popen,
+	with_syscall_execve, with_syscall_execveat, with_the_second_attempt, with_vfork, with_posix_spawn, with_posix_spawnp,
+	with_system, with_popen,
 };
 
 #define WAYS (sizeof ways / sizeof *ways)

@@ -302,19 +302,34 @@ pub unsafe extern "C-unwind" fn execveat(
     flags: c_int,
     _site: u64,
 ) -> c_int {
+    // SAFETY: as in `execve`.
+    unsafe {
+        at(fd, path, environment, &mut |environment| {
+            real::execveat(fd, path, arguments, environment, flags)
+        })
+    }
+}
+
+/// What `path` names from the open directory `fd` on is executed, or `fd` itself if the path is
+/// empty: by `call`, which gets the environment that it is to have.
+///
+/// # Safety
+/// A path and an environment, as far as there is memory.
+pub(super) unsafe fn at(
+    fd: c_int,
+    path: *const c_char,
+    environment: Strings,
+    call: &mut dyn FnMut(Strings) -> c_int,
+) -> c_int {
     let mut buffer = [0; 1024];
     // SAFETY: the caller's string.
-    let is_fd = unsafe { readable::value(path) } == Some(0);
+    let is_fd = fd >= 0 && unsafe { readable::value(path) } == Some(0);
     let (told, called) = match is_fd {
         true => (path_of(fd, &mut buffer), Called::Open(fd)),
         false => (path, Called::At(fd, path)),
     };
-    // SAFETY: as in `execve`.
-    unsafe {
-        instead(told, called, environment, &mut |environment| {
-            real::execveat(fd, path, arguments, environment, flags)
-        })
-    }
+    // SAFETY: the caller's promise.
+    unsafe { instead(told, called, environment, call) }
 }
 
 /// The path of an open file, NUL terminated; null if it has none.

@@ -4,6 +4,7 @@
 
 pub mod allocate;
 mod annotated_object;
+pub mod bare_execute;
 pub mod bare_fork;
 mod barrier;
 mod block_size;

@@ -4,7 +4,7 @@
 use core::arch::naked_asm;
 use core::ffi::c_long;
 
-use super::{bare_fork, futex, seccomp};
+use super::{bare_execute, bare_fork, futex, seccomp};
 use crate::libc::real;
 
 /// Numbers that the table has room for.
@@ -25,6 +25,8 @@ routes! {
     libc::SYS_fork => bare_fork::syscall_that_forks;
     libc::SYS_clone => bare_fork::syscall_that_forks;
     libc::SYS_clone3 => bare_fork::syscall_that_forks;
+    libc::SYS_execve => bare_execute::syscall_that_executes;
+    libc::SYS_execveat => bare_execute::syscall_that_executes;
     libc::SYS_prctl => seccomp::syscall_that_restricts;
     libc::SYS_seccomp => seccomp::syscall_that_restricts;
     libc::SYS_futex => futex::syscall_futex;
