@@ -18,6 +18,10 @@ impl Version {
     /// Whatever comes: the last column of the table.
     pub const NEWEST: Self = Self::new(u16::MAX, u16::MAX);
 
+    /// The first whose C library has the functions of threads. Before it a program that is not
+    /// linked with [`crate::library::THREADS_LIBRARY`] has functions of mutexes that do nothing, and lacks others.
+    pub const WITH_THREADS: Self = Self::new(2, 34);
+
     /// Major and minor.
     pub const fn new(major: u16, minor: u16) -> Self {
         Self { major, minor }

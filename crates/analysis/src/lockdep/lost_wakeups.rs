@@ -16,6 +16,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
+use lockwright_glibc::library::is_c_library;
 use lockwright_ledger::rows::{Finding as Row, Node, finding_kind, mode};
 
 use crate::finding::action::Action;
@@ -118,13 +119,15 @@ pub(super) fn function(frame: &Frame) -> Option<(String, String)> {
     Some((frame.module.clone().unwrap_or_default(), frame.function.clone()?))
 }
 
-/// Whether a frame is of the first function of its thread that is the program's: the C library
-/// called it.
+/// Whether a frame is of the first function of its thread that is the program's, as the C library
+/// called it; or of a function of the C library's that did so. Before glibc 2.34 one such function
+/// is called by the program's `_start`, since then by another of the C library's.
 fn is_root(stack: &[Frame], at: usize) -> bool {
-    stack.get(at + 1).is_none_or(|caller| {
-        let module = caller.module.as_deref().unwrap_or_default();
-        module.rsplit('/').next().is_some_and(|name| name.starts_with("libc.so"))
-    })
+    let is_of_c_library = |frame: &Frame| {
+        let module = frame.module.as_deref().unwrap_or_default();
+        module.rsplit('/').next().is_some_and(is_c_library)
+    };
+    stack.get(at).is_some_and(is_of_c_library) || stack.get(at + 1).is_none_or(is_of_c_library)
 }
 
 fn candidate(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use addr2line::Loader;
 use gimli::Range;
+use lockwright_glibc::library::is_c_library;
 use object::read::{Object, ObjectSection};
 
 use super::debug_file::DebugDirs;
@@ -146,8 +147,7 @@ impl Image {
                 owners: OnceCell::new(),
             }
         });
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        let is_libc = name.starts_with(b"libc.so") || name.starts_with(b"libpthread.so");
+        let is_libc = is_c_library(&path.file_name().unwrap_or_default().to_string_lossy());
         let built = path.metadata().and_then(|file| file.modified()).ok();
         let build_id = (!build_id.is_empty()).then(|| build_id.into());
         Self { status, readable, build_id, built, symbols, dwarf, is_libc, is_go }

@@ -1,5 +1,6 @@
 //! Which module an address belonged to, at the time it was recorded.
 
+use lockwright_glibc::library::base_name;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::Module;
 
@@ -33,19 +34,19 @@ impl Modules {
     }
 }
 
-/// How the names of libraries begin that come with the language and are in every program.
+/// Libraries that come with the language and are in every program, without their versions.
 const RUNTIME: &[&str] = &[
-    "libc.so",
-    "libpthread.so",
-    "libm.so",
-    "libdl.so",
-    "librt.so",
-    "libgcc_s.so",
-    "libstdc++.so",
-    "libc++.so",
-    "libc++abi.so",
-    "ld-linux",
-    "ld-musl",
+    "libc",
+    "libpthread",
+    "libm",
+    "libdl",
+    "librt",
+    "libgcc_s",
+    "libstdc++",
+    "libc++",
+    "libc++abi",
+    "ld",
+    "ld-linux-x86-64",
     "linux-vdso",
     "[vdso]",
 ];
@@ -53,7 +54,7 @@ const RUNTIME: &[&str] = &[
 /// Whether the module of this path belongs to the C or C++ library, or is the loader.
 pub fn is_runtime(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    RUNTIME.iter().any(|runtime| name.starts_with(runtime))
+    RUNTIME.contains(&base_name(name)) || name.starts_with("ld-musl")
 }
 
 #[cfg(test)]
@@ -64,6 +65,7 @@ mod tests {
     fn what_comes_with_the_language() {
         for path in [
             "/lib/x86_64-linux-gnu/libc.so.6",
+            "/lib/x86_64-linux-gnu/libpthread-2.31.so",
             "libstdc++.so.6.0.33",
             "/lib64/ld-linux-x86-64.so.2",
         ] {

@@ -142,7 +142,7 @@ pub fn is_runtime(frame: &Frame) -> bool {
         _ if frame.file.as_deref().is_some_and(|it| of_rust(it).is_some() || is_of_cxx(it)) => true,
         Some(name) => BEGINNINGS.contains(&name) || RUNTIME.contains(&name) || is_of_library(name),
         // Without symbols the start of a thread has no name.
-        None => is_of(&["libc.so", "libpthread.so", "libstdc++.so"]),
+        None => is_of(&["libc.so", "libc-2.", "libpthread.so", "libpthread-2.", "libstdc++.so"]),
     }
 }
 

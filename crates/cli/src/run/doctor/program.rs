@@ -2,36 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
+use lockwright_glibc::library::base_name;
+
 use super::hidden::{Hidden, sorts_in};
 use super::modules::Modules;
 use super::{Diagnosis, Effect, Finding, source_lines};
 use crate::run::target::contents::{Contents, Mark};
 use crate::run::target::{Obstacle, Target};
 
-/// Libraries of the C library, the compilers and the kernel: what they lock is not the program's
-/// business.
+/// Libraries of the C library, the compilers and the kernel, without their versions: what they lock
+/// is not the program's business.
 const SYSTEM: &[&str] = &[
-    "ld-linux",
+    "ld",
+    "ld-linux-x86-64",
     "linux-vdso",
-    "libc.so",
-    "libc-2.",
-    "libm.so",
-    "libdl.so",
-    "libpthread.so",
-    "librt.so",
-    "libresolv.so",
-    "libgcc_s.so",
-    "libstdc++.so",
-    "libc++.so",
-    "libc++abi.so",
-    "liblockwright.so",
-    "libnss_",
+    "libc",
+    "libm",
+    "libdl",
+    "libpthread",
+    "librt",
+    "libresolv",
+    "libgcc_s",
+    "libstdc++",
+    "libc++",
+    "libc++abi",
+    "liblockwright",
 ];
 
 /// Whether a library is one of those.
 pub fn is_of_system(library: &Path) -> bool {
     let name = library.file_name().unwrap_or_default().to_string_lossy();
-    SYSTEM.iter().any(|system| name.starts_with(system))
+    SYSTEM.contains(&base_name(&name)) || name.starts_with("libnss_")
 }
 
 /// What there is to say of a program that does not run yet.

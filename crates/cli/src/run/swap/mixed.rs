@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::run::doctor::modules::Modules;
 use crate::run::target;
 use crate::run::target::contents::{Contents, Mark};
+use lockwright_glibc::library::is_c_library;
 use lockwright_report::error::{Error, Result, exit};
 
 /// Refuses a program that has the functions that take locks in itself, or in a library that it
@@ -29,8 +30,7 @@ pub fn check(program: &Path) -> Result<()> {
 /// The C library has them by right; before 2.34, in a library of its own.
 fn is_glibc(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    ["libc.so.", "libpthread.so.", "libpthread-"].iter().any(|begin| name.starts_with(begin))
-        || name.starts_with("libc-")
+    is_c_library(&name)
 }
 
 fn has_own(contents: &Contents) -> bool {
