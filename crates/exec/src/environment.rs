@@ -3,6 +3,8 @@
 use core::ffi::{CStr, c_char, c_int};
 use core::mem::MaybeUninit;
 
+use lockwright_glibc::library::THREADS_LIBRARY;
+
 use crate::Strings;
 
 const PRELOAD: &[u8] = b"LD_PRELOAD=";
@@ -51,7 +53,7 @@ pub fn entries(list: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Whether an entry of LD_PRELOAD is one of lockwright's libraries: a file of its name, or a
 /// descriptor where no file system would hold it.
 pub fn is_ours(entry: &[u8]) -> bool {
-    is_watching(entry) || is_replacing(entry)
+    is_for_watching(entry) || is_replacing(entry)
 }
 
 /// Whether it is the one that replaces locks.
@@ -62,6 +64,12 @@ pub fn is_replacing(entry: &[u8]) -> bool {
 /// Whether it is the one that watches.
 pub fn is_watching(entry: &[u8]) -> bool {
     entry.ends_with(b"/liblockwright.so") || is_open_file(entry)
+}
+
+/// Whether it is that one or [`THREADS_LIBRARY`], which comes with it where the C library has no
+/// threads.
+pub fn is_for_watching(entry: &[u8]) -> bool {
+    is_watching(entry) || entry == THREADS_LIBRARY.as_bytes()
 }
 
 fn is_open_file(entry: &[u8]) -> bool {
@@ -202,6 +210,8 @@ mod tests {
         assert_eq!(given(&[c"A=1", ours, c"B=2"]), ["A=1", "B=2"]);
         let more = c"LD_PRELOAD=/b.so /a/liblockwright.so:c.so:/d/liblockwright_swap.so";
         assert_eq!(given(&[more, c"B="]), ["LD_PRELOAD=/b.so:c.so", "B="]);
+        let with_threads = c"LD_PRELOAD=/a/liblockwright.so:libpthread.so.0:/b.so";
+        assert_eq!(given(&[with_threads]), ["LD_PRELOAD=/b.so"]);
         assert_eq!(given(&[c"LD_PRELOAD=/b.so c.so"]), ["LD_PRELOAD=/b.so c.so"], "as it was");
         assert_eq!(given(&[]), [] as [&str; 0]);
         assert_eq!(given(&[ours, c"C=3", ours]), ["C=3"], "twice");

@@ -61,6 +61,7 @@ pub const COMMANDS: &[Command] = &[
                 "barriers::",
                 "c11::",
                 "callbacks::",
+                "children::",
                 "classes::",
                 "cxx::",
                 "deadlocks::",
@@ -83,7 +84,10 @@ pub const COMMANDS: &[Command] = &[
                 "wrappers::",
             ],
         )],
-        short: &[(EndToEnd, &["golden::deadlocked", "golden::likely", "waits::", "wakeups::"])],
+        short: &[(
+            EndToEnd,
+            &["golden::deadlocked", "golden::likely", "children::", "waits::", "wakeups::"],
+        )],
     },
     Command {
         name: "check of objects",
@@ -201,38 +205,7 @@ pub const LEFT_OUT: &[LeftOut] = &[
         suites: &["bullseye"],
         why: "libdl has a lock of its own before glibc 2.34, and so the report one chain more",
     },
-    LeftOut {
-        test: "own_objects::the_kernels_selftest_passes",
-        suites: &["bullseye"],
-        why: NOT_WATCHED,
-    },
-    LeftOut {
-        test: "own_objects::the_programs_of_the_page_do_what_it_says",
-        suites: &["bullseye"],
-        why: NOT_WATCHED,
-    },
-    LeftOut {
-        test: "own_objects::types_of_a_module_that_was_unloaded_have_names_but_no_functions",
-        suites: &["bullseye"],
-        why: NOT_WATCHED,
-    },
-    LeftOut {
-        test: "wakeups::a_signal_without_the_mutex",
-        suites: &["bullseye"],
-        why: MISSED_SIGNAL,
-    },
-    LeftOut {
-        test: "wakeups::what_is_said_of_waits_for_events",
-        suites: &["bullseye"],
-        why: MISSED_SIGNAL,
-    },
 ];
-
-const NOT_WATCHED: &str =
-    "before glibc 2.34 a program that is not linked with libpthread is not watched";
-
-const MISSED_SIGNAL: &str =
-    "missed: a broadcast without the mutex that a waiter may miss is not reported there";
 
 /// The options of a test program that leave these out.
 pub fn left_out(suite: &str) -> Vec<&'static str> {

@@ -6,6 +6,7 @@ mod bench;
 mod blocked;
 mod both;
 mod busy;
+mod c_library;
 mod calibrate;
 mod check;
 mod child;

@@ -5,9 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::c_library;
 use super::library::Library;
 use crate::ledger_dir::{RunDir, Surroundings};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
+use lockwright_glibc::library::THREADS_LIBRARY;
 use lockwright_report::error::Result;
 
 /// Built by the build script.
@@ -44,7 +46,7 @@ impl Preload {
     pub fn watch(&self, command: &mut Command) {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
         command
-            .env("LD_PRELOAD", preload_list(Some(self.library.path()), &before))
+            .env("LD_PRELOAD", preload_list(Some(self.library.path()), threads_library(), &before))
             .env("LOCKWRIGHT_DIR", &self.ledgers)
             // An outer lockwright's.
             .env_remove("LOCKWRIGHT_FOLLOW");
@@ -53,7 +55,7 @@ impl Preload {
     /// Has `command` run without, whatever this process runs under.
     pub fn leave_alone(command: &mut Command) {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
-        let list = preload_list(None, &before);
+        let list = preload_list(None, None, &before);
         if list.is_empty() {
             command.env_remove("LD_PRELOAD");
         } else {
@@ -70,16 +72,23 @@ impl Preload {
     }
 }
 
-/// `library` first, so that its wrappers are the outermost; then what was there, without the
-/// library of an outer lockwright: two of them in one program would watch each other.
-fn preload_list(library: Option<&Path>, before: &OsStr) -> OsString {
+/// What comes along where the C library has no threads, as if the program were linked with it.
+fn threads_library() -> Option<&'static Path> {
+    (!c_library::has_threads()).then(|| Path::new(THREADS_LIBRARY))
+}
+
+/// `library` first, so that its wrappers are the outermost, and `threads` after it; then what was
+/// there, without the library of an outer lockwright: two of them in one program would watch each
+/// other.
+fn preload_list(library: Option<&Path>, threads: Option<&Path>, before: &OsStr) -> OsString {
     let others = before
         .as_bytes()
         .split(|b| b" :".contains(b))
         .map(|entry| Path::new(OsStr::from_bytes(entry)))
-        .filter(|entry| entry.file_name().is_some_and(|name| name != PRELOAD_FILE_NAME));
+        .filter(|entry| entry.file_name().is_some_and(|name| name != PRELOAD_FILE_NAME))
+        .filter(|entry| *entry != Path::new(THREADS_LIBRARY));
     let mut list = OsString::new();
-    for entry in library.into_iter().chain(others) {
+    for entry in library.into_iter().chain(threads).chain(others) {
         if !list.is_empty() {
             list.push(":");
         }
@@ -99,10 +108,15 @@ mod tests {
 
     #[test]
     fn what_was_preloaded_stays() {
-        let list = |before: &str| preload_list(Some(Path::new("/run/x.so")), OsStr::new(before));
+        let (ours, threads) = (Path::new("/run/x.so"), Path::new(THREADS_LIBRARY));
+        let list = |before: &str| preload_list(Some(ours), None, OsStr::new(before));
         assert_eq!(list(""), "/run/x.so");
         assert_eq!(list("libjemalloc.so /opt/y.so"), "/run/x.so:libjemalloc.so:/opt/y.so");
         assert_eq!(list("/dev/shm/1-2/liblockwright.so:/opt/y.so"), "/run/x.so:/opt/y.so");
-        assert_eq!(preload_list(None, OsStr::new("/a/liblockwright.so")), "");
+        let without = |before: &str| preload_list(None, None, OsStr::new(before));
+        assert_eq!(without("/a/liblockwright.so"), "");
+        let both = preload_list(Some(ours), Some(threads), OsStr::new("/opt/y.so"));
+        assert_eq!(both, "/run/x.so:libpthread.so.0:/opt/y.so");
+        assert_eq!(without("/a/liblockwright.so:libpthread.so.0:/opt/y.so"), "/opt/y.so");
     }
 }

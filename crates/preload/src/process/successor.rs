@@ -69,7 +69,7 @@ impl Start {
             Self::AsGiven => return execute(environment),
             Self::Unable | Self::Hidden => environment::is_ours,
             // What replaces locks is somebody else's wish.
-            Self::LeftOut => environment::is_watching,
+            Self::LeftOut => environment::is_for_watching,
         };
         // SAFETY: the caller's promise.
         unsafe { environment::without(goes, environment, execute) }

@@ -1,26 +1,19 @@
 //! Where lockwright would work: its directory for ledgers, limits, other preloaded libraries, and
 //! one trial with a program of its own.
 
-use std::ffi::CStr;
 use std::path::Path;
 
 use lockwright_ledger::layout::{FILE_LENGTHS, MAP_STEP, SPACE_PARTS};
 
 use super::{Effect, Finding};
 use crate::ledger_dir::{RunDir, Surroundings, free_space};
+use crate::run::c_library;
 use crate::run::calibrate::{self, Trial};
 use crate::run::engines::Engines;
 use crate::run::preload::Preload;
 use lockwright_analysis::finding::coverage::OtherLayouts;
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 use lockwright_report::prose::coverage;
-
-/// The version of this system's C library.
-pub fn glibc() -> String {
-    // SAFETY: returns a static string.
-    let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
-    version.to_string_lossy().into_owned()
-}
 
 /// What is in the way here, whatever the program.
 pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
@@ -83,7 +76,7 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
 fn slower() -> Finding {
     let what = format!(
         "glibc {} lays out locks in another way than lockwright knows: all is seen, but slower",
-        glibc()
+        c_library::version_text()
     );
     Finding::new("layout", Effect::Note, what).help("use a newer lockwright")
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Diagnosis, Effect, Finding, Process, Verdict, place};
+use super::{Diagnosis, Effect, Finding, Process, Verdict};
+use crate::run::c_library;
 use lockwright_report::error::Severity;
 use lockwright_report::plain::{json as as_json, line as plain};
 
@@ -59,7 +60,7 @@ fn subject(diagnosis: &Diagnosis) -> String {
         let plural = if diagnosis.libraries == 1 { "y" } else { "ies" };
         text += &format!(" with {} librar{plural}", diagnosis.libraries);
     }
-    text + &format!("; glibc here: {}", place::glibc())
+    text + &format!("; glibc here: {}", c_library::version_text())
 }
 
 fn shown(path: &Path) -> String {
@@ -95,7 +96,7 @@ pub fn json(diagnosis: &Diagnosis) -> String {
         name: &diagnosis.name,
         file: shown(&diagnosis.file),
         scripts: diagnosis.scripts.iter().map(|path| shown(path)).collect(),
-        glibc: place::glibc(),
+        glibc: c_library::version_text(),
         process: diagnosis.process.as_ref(),
         verdict: diagnosis.verdict(),
         findings: &diagnosis.findings,
