@@ -128,8 +128,9 @@ fn scripts_and_directories_of_a_child_that_cannot_be_watched() {
 #[test]
 fn sanitizers_that_can_be_watched_are() {
     let Some(_) = installed(&["clang"], "clang") else { return };
-    for flag in ["-fsanitize=address", "-fsanitize=thread", "-fsanitize=undefined"] {
-        let child = build_by("clang", "child.c", &[flag]);
+    const SANITIZERS: [&str; 4] = ["address", "memory", "thread", "undefined"];
+    for flag in SANITIZERS.map(|sanitizer| format!("-fsanitize={sanitizer}")) {
+        let child = build_by("clang", "child.c", &[&flag]);
         let natively = expected(&child, "7");
         let run = check("/bin/sh").args(["-c", "\"$0\" 7; exit $?"]).arg(&child).run();
         assert_eq!((run.text(), run.code()), natively, "{flag}: {}", run.stderr);
