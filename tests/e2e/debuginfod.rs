@@ -258,3 +258,19 @@ fn a_file_that_is_larger_than_the_user_allows_is_not_fetched() {
     assert!(said.contains("error[circular-dependency]"), "{said}");
     assert!(said.contains("warning: a server of DEBUGINFOD_URLS failed: "), "{said}");
 }
+
+#[test]
+fn a_server_that_answers_with_an_error_is_told_of() {
+    let none = ("DEBUGINFOD_PROGRESS", "1");
+    let url = server(|to| to.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"));
+    let Some(said) = said_with(&url, none) else { return };
+    assert!(said.contains("error[circular-dependency]"), "{said}");
+    let warning = "warning: a server of DEBUGINFOD_URLS failed: it answered with HTTP status 503";
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+    assert!(!said.contains("no server was asked after that"), "{said}");
+
+    // It has no such file: that is no failure.
+    let url = server(|to| to.write_all(b"HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n"));
+    let Some(said) = said_with(&url, none) else { return };
+    assert!(!said.contains("DEBUGINFOD_URLS"), "{said}");
+}

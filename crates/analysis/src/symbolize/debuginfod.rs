@@ -42,15 +42,32 @@ const PROGRESS: &str = "DEBUGINFOD_PROGRESS";
 /// The client.
 const CLIENT: &str = "debuginfod-find";
 
-/// What the client says of a file that no server has: whoever says so has answered.
+/// The variable that has the client tell what each server answers.
+const VERBOSE: &str = "DEBUGINFOD_VERBOSE";
+
+/// What the client says of a file that no server has, whatever the servers answered.
 const NOT_THERE: &str = "No such file or directory";
+
+/// What the client says before the HTTP status of an answer without a file, where it tells of each.
+const ANSWERED: &str = "The requested URL returned error: ";
+
+/// The HTTP status of a server that does not have a file.
+const NOT_FOUND: &str = "404";
 
 /// Part of the client's progress when it fetches a file; otherwise its cache has the file.
 const FETCHES: &str = "Downloading";
 
-/// Why no server is asked any more, for whatever report: a server failed, or what all files may take
-/// is spent.
-static FAILURE: Mutex<Option<String>> = Mutex::new(None);
+/// What went wrong first, for whatever report, or what ended the questions.
+static FAILURE: Mutex<Option<Failure>> = Mutex::new(None);
+
+/// What went wrong with a server.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What it did.
+    pub why: String,
+    /// No server is asked any more: one failed, or what all files may take is spent.
+    pub is_last: bool,
+}
 
 /// What has been spent so far.
 static SPENT: Mutex<Spent> = Mutex::new(Spent { time: Duration::ZERO, bytes: 0 });
@@ -67,14 +84,28 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why servers are no longer asked, if that is so.
-pub fn failure() -> Option<String> {
+/// What went wrong, if anything.
+pub fn failure() -> Option<Failure> {
     locked(&FAILURE).clone()
+}
+
+/// Servers are asked no more.
+fn is_over() -> bool {
+    locked(&FAILURE).as_ref().is_some_and(|failure| failure.is_last)
 }
 
 /// No server is asked again.
 fn fail(why: String) {
-    locked(&FAILURE).get_or_insert(why);
+    let mut failure = locked(&FAILURE);
+    if failure.as_ref().is_none_or(|failure| !failure.is_last) {
+        *failure = Some(Failure { why, is_last: true });
+    }
+}
+
+/// A server answered with this HTTP status. Others may have the file, and this one may have others.
+fn refuse(status: &str) {
+    let why = format!("it answered with HTTP status {status}");
+    locked(&FAILURE).get_or_insert(Failure { why, is_last: false });
 }
 
 /// The servers that are asked.
@@ -104,7 +135,7 @@ impl Servers {
 
     /// What the client finds of this kind.
     fn find(&self, kind: &str, build_id: &[u8], of: Option<&Path>) -> Option<PathBuf> {
-        if build_id.is_empty() || failure().is_some() {
+        if build_id.is_empty() || is_over() {
             return None;
         }
         let limits = Limits::of_user();
@@ -113,6 +144,10 @@ impl Servers {
         find.args([kind, &id]).args(of).stdin(Stdio::null());
         find.stdout(Stdio::piped()).stderr(Stdio::piped());
         find.env(PROGRESS, "1");
+        let wants_all = std::env::var_os(VERBOSE).is_some();
+        if !wants_all {
+            find.env(VERBOSE, "1");
+        }
         if std::env::var_os(TIMEOUT.0).is_none() {
             find.env(TIMEOUT.0, TIMEOUT.1);
         }
@@ -121,7 +156,11 @@ impl Servers {
         let mut child = find.spawn().ok()?;
         let killer = limits.time.map(|time| Killer::new(&child, time + GRACE));
         // It says how far it is before it says where the file is.
-        let shows = io::stderr().is_terminal();
+        let shows = match io::stderr().is_terminal() {
+            false => Shows::Nothing,
+            true if wants_all => Shows::All,
+            true => Shows::Progress,
+        };
         let said = child.stderr.take().map(|stderr| pass_on(stderr, shows)).unwrap_or_default();
         let mut place = Vec::new();
         if let Some(stdout) = &mut child.stdout {
@@ -131,7 +170,9 @@ impl Servers {
         drop(killer);
         let status = child.wait().ok()?;
         if !status.success() {
-            if !said.contains(NOT_THERE) {
+            if let Some(status) = refusal(&said) {
+                refuse(status);
+            } else if !said.contains(NOT_THERE) {
                 fail(why_it_failed(&said, status.signal().is_some()));
             }
             spend(begin.elapsed(), 0, limits);
@@ -144,6 +185,14 @@ impl Servers {
         spend(begin.elapsed(), bytes, limits);
         Some(path)
     }
+}
+
+/// The HTTP status of a server that answered, but neither with the file nor that it has none.
+fn refusal(said: &str) -> Option<&str> {
+    let answers = said.split(ANSWERED).skip(1);
+    let mut all = answers
+        .map(|answer| answer.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default());
+    all.find(|status| *status != NOT_FOUND)
 }
 
 /// The client's last line, which describes its failure.
@@ -250,22 +299,46 @@ fn client() -> Option<PathBuf> {
     all.find(|file| file.is_absolute() && file.is_file())
 }
 
-/// What the client says, which a user at a terminal sees, too.
-fn pass_on(mut stderr: ChildStderr, shows: bool) -> String {
+/// What a user sees of what the client says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    /// Stderr is no terminal.
+    Nothing,
+    /// How far it is.
+    Progress,
+    /// All, as the user wants it to tell all.
+    All,
+}
+
+/// What the client says.
+fn pass_on(mut stderr: ChildStderr, shows: Shows) -> String {
     let mut said = Vec::new();
+    let mut line = Vec::new();
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = stderr.read(&mut buffer) {
         let part = &buffer[..length];
-        if shows {
+        if shows == Shows::All {
             let _ = io::stderr().write_all(part);
         }
-        // Only the end matters, and that is short.
+        for piece in part.split_inclusive(|byte| b"\r\n".contains(byte)) {
+            line.extend_from_slice(piece);
+            if piece.ends_with(b"\r") || piece.ends_with(b"\n") {
+                if shows == Shows::Progress && line.starts_with(FETCHES.as_bytes()) {
+                    let _ = io::stderr().write_all(&line);
+                }
+                line.clear();
+            }
+        }
+        // Only the end matters: what the servers answered, and the failure.
         said.extend_from_slice(part);
-        let from = said.len().saturating_sub(buffer.len());
+        let from = said.len().saturating_sub(MOST_SAID);
         said.drain(..from);
     }
     String::from_utf8_lossy(&said).into_owned()
 }
+
+/// Bytes that are kept of what the client says.
+const MOST_SAID: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -277,5 +350,13 @@ mod tests {
         assert_eq!(why_it_failed(said, false), "Timer expired");
         assert!(why_it_failed("", false).contains("did not say"));
         assert!(why_it_failed("x", true).contains("without an end"));
+    }
+
+    #[test]
+    fn a_server_that_has_no_file_has_not_failed() {
+        let answer = |status| format!("url 0 {ANSWERED}{status}\nnot found {NOT_THERE} (err=-2)\n");
+        assert_eq!(refusal(&answer(404)), None);
+        assert_eq!(refusal(&answer(503)), Some("503"));
+        assert_eq!(refusal(&(answer(404) + &answer(403))), Some("403"));
     }
 }

@@ -439,11 +439,13 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if let Some(why) = debuginfod::failure() {
-            let why = Error::new(format!("a server of DEBUGINFOD_URLS failed: {why}"));
-            self.warn(
-                &why.note("no server was asked after that; names and sources may be missing"),
-            );
+        if let Some(failure) = debuginfod::failure() {
+            let warning = format!("a server of DEBUGINFOD_URLS failed: {}", failure.why);
+            let note = match failure.is_last {
+                true => "no server was asked after that; names and sources may be missing",
+                false => "names and sources may be missing",
+            };
+            self.warn(&Error::new(warning).note(note));
         }
         let remarks = self.remarks.take();
         if !remarks.is_empty() && self.text.add(&remarks).is_err() {
