@@ -48,6 +48,16 @@ impl Index {
         writer.at(self.slots + (i & (self.capacity - 1)) * size_of::<Slot>() as u64).cast()
     }
 
+    /// Keys stored.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The id stored under `key`.
     pub fn get(&self, writer: &Writer, key: u64) -> Option<u32> {
         if self.capacity == 0 {
@@ -93,6 +103,38 @@ impl Index {
                 unsafe { at.write(new) };
                 return;
             }
+        }
+    }
+
+    /// Forgets `key`.
+    pub fn remove(&mut self, writer: &Writer, key: u64) {
+        if self.capacity == 0 {
+            return;
+        }
+        let mask = self.capacity - 1;
+        let mut hole = None;
+        for i in self.probes(key) {
+            // SAFETY: as in `get`.
+            let slot = unsafe { self.slot(writer, i).read() };
+            if slot.used == 0 {
+                break;
+            }
+            match hole {
+                None if slot.key == key => hole = Some(i),
+                // What follows moves up, as far as it may: no search ends at the hole that should
+                // not.
+                Some(at) if i.wrapping_sub(slot.key >> 7) & mask >= i.wrapping_sub(at) & mask => {
+                    // SAFETY: as in `get`.
+                    unsafe { self.slot(writer, at).write(slot) };
+                    hole = Some(i);
+                }
+                _ => {}
+            }
+        }
+        if let Some(at) = hole {
+            // SAFETY: as in `get`.
+            unsafe { self.slot(writer, at).write(Slot { key: 0, id: 0, used: 0 }) };
+            self.len -= 1;
         }
     }
 
