@@ -8,7 +8,7 @@ use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Class, lock_kind};
 
 use crate::all_symbols::AllSymbols;
-use crate::finding::coverage::{Gap, Missing, Note, OtherLayouts};
+use crate::finding::coverage::{Bounded, Gap, Missing, Note, OtherLayouts};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
@@ -142,6 +142,7 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         (header.pairs_folded, Note::PairsFolded),
     ];
     notes.extend(counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, note)| note(n)));
+    notes.extend(Bounded::of(header.bounded).map(Note::Bounded));
     if header.engines & engines::DEBUGOBJECTS != 0 {
         let other = OtherLayouts::of(header.libc_version, header.layouts_differing);
         notes.extend(other.map(Note::OtherLayouts));

@@ -22,6 +22,7 @@ pub fn missing(ledger: &Ledger) -> Vec<Missing> {
     }
     let bytes = ledger.missing_bytes();
     all.extend((bytes > 0).then_some(Missing::LedgerCut { bytes }));
+    all.extend(ledger.is_torn().then_some(Missing::LedgerChanging));
     let off = ledger.rows::<ObjectPools>().map(|(_, pools)| pools.off).find(|&off| off != 0);
     all.extend(off.map(|off| Missing::ObjectsStopped { out_of_memory: off == OUT_OF_MEMORY }));
     all

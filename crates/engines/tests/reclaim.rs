@@ -1,98 +1,10 @@
 //! A program that makes threads for ever: its ledger stays as it is.
 
-use std::sync::atomic::Ordering::Relaxed;
+mod host;
 
-use lockwright_engines::lockdep::{Acquire, Core, Ident, Origin, ThreadState};
-use lockwright_ledger::rows::{Evidence, Segment, Thread, lock_kind};
-use lockwright_ledger::{Writer, layout::PAGE};
+use lockwright_ledger::rows::{Evidence, Segment};
 
-const PAGES: usize = 4096;
-
-struct Host {
-    core: Core,
-    main: *mut ThreadState,
-    locks: [Ident; 2],
-}
-
-fn state(state: *mut ThreadState) -> &'static mut ThreadState {
-    // SAFETY: a live thread's row of the leaked ledger; a test uses one reference at a time.
-    unsafe { &mut *state }
-}
-
-impl Host {
-    fn new() -> Self {
-        let words = vec![0u64; (PAGES + 1) * PAGE / 8].leak();
-        let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
-        // SAFETY: leaked, zeroed, aligned.
-        let writer = unsafe { Writer::create(base, PAGES * PAGE, |_, _| Ok(()), |_| {}) };
-        let mut core = Core::new(writer.expect("room for a ledger"));
-        let main = core.thread_start(1, 1, 0, 0).expect("a thread");
-        let mut lock = |frame| {
-            let origin = Origin::FirstAcquire(std::slice::from_ref(frame));
-            core.new_lock(lock_kind::MUTEX, origin).expect("a class")
-        };
-        let locks = [lock(&7), lock(&8)];
-        Self { core, main, locks }
-    }
-
-    fn lock(&mut self, thread: *mut ThreadState, lock: usize) {
-        let (ident, thread, site) = (self.locks[lock], state(thread), 7 + lock as u64);
-        let acquire = Acquire { addr: 0x1000 * (1 + lock as u64), ident, mode: 0, site };
-        let mut probe = thread.probe(ident, 0, site);
-        if !probe.is_hit() {
-            probe = self.core.enter(thread, &acquire, probe, &mut |frames| {
-                frames[0] = site;
-                1
-            });
-        }
-        assert!(thread.reserve(ident, 0, site, probe));
-        thread.acquired(acquire.addr);
-    }
-
-    fn unlock(&mut self, thread: *mut ThreadState, lock: usize) {
-        assert!(state(thread).release(0x1000 * (1 + lock as u64)));
-    }
-
-    fn create(&mut self) -> *mut ThreadState {
-        let (segment, stack) = self.core.thread_creates(state(self.main), &mut |frames| {
-            frames[0] = 99;
-            1
-        });
-        self.core.thread_start(2, 2, segment, stack).expect("room for a thread")
-    }
-
-    /// Evidence of the thread's segment.
-    fn lock_alone(&mut self, thread: *mut ThreadState) {
-        self.lock(thread, 0);
-        self.unlock(thread, 0);
-    }
-
-    fn work(&mut self, thread: *mut ThreadState) {
-        self.lock(thread, 0);
-        self.lock(thread, 1);
-        self.unlock(thread, 1);
-        self.unlock(thread, 0);
-    }
-
-    fn end(&mut self, thread: *mut ThreadState) -> u32 {
-        let id = state(thread).id();
-        // SAFETY: nobody uses it again.
-        unsafe { self.core.thread_exit(thread, 3) };
-        id
-    }
-
-    fn join(&mut self, id: u32) {
-        self.core.thread_joined(state(self.main), id);
-    }
-
-    /// Bytes of the ledger, and its threads and segments.
-    fn size(&self) -> (u64, u64, u64) {
-        let ledger = self.core.ledger();
-        let used = ledger.header().used.load(Relaxed);
-        assert_eq!(ledger.header().lost.load(Relaxed), 0);
-        (used, ledger.count_of::<Thread>(), ledger.count_of::<Segment>())
-    }
-}
+use host::{Host, before, state};
 
 /// The same again, many times, takes no more than after a tenth of it.
 fn stays_as_it_is(host: &mut Host, times: u32, mut again: impl FnMut(&mut Host)) {
@@ -171,24 +83,6 @@ fn a_thread_that_may_be_joined_stays_on_record() {
     let next = host.create();
     host.end(next);
     assert!(host.core.ledger().get::<Thread>(first).is_none());
-}
-
-/// Whether segment `a` comes before segment `b`, by the rows.
-fn before(ledger: &Writer, a: u32, b: u32) -> bool {
-    let (mut open, mut seen) = (vec![b], std::collections::HashSet::new());
-    while let Some(at) = open.pop() {
-        let Some(row) = ledger.get::<Segment>(at) else { continue };
-        for next in [row.prev, row.peer] {
-            assert!(next < at, "a segment's past has lower numbers");
-            if next == a {
-                return true;
-            }
-            if next > a && seen.insert(next) {
-                open.push(next);
-            }
-        }
-    }
-    false
 }
 
 /// Random threads that create, join and take locks, told twice: of all segments that any row

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 13;
+pub const FORMAT_VERSION: u32 = 14;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -198,6 +198,18 @@ pub const fn extent_rows(extent: usize, base_rows: u64) -> u64 {
     base_rows << extent
 }
 
+/// Kinds of records that have a bound ([`Header::bounded`]), as bits. Beyond it no more are kept.
+pub mod bounded {
+    /// Locks that were held while threads were created, or the like.
+    pub const HOLDS: u32 = 1;
+    /// Barriers and semaphores.
+    pub const SYNCS: u32 = 2;
+    /// Signals of condition variables at one place.
+    pub const SIGNALLERS: u32 = 4;
+    /// Uses of a class of locks in a signal's handler, or with the signal open.
+    pub const USES: u32 = 8;
+}
+
 /// What became of the process, as far as the ledger was told ([`Header::state`]).
 pub mod process_state {
     /// The process runs, or was killed by a signal, or ended by a system call of its own.
@@ -377,10 +389,23 @@ pub struct Header {
     pub slow_timed: AtomicU64,
     /// CPU time of those, ns.
     pub slow_cpu_ns: AtomicU64,
+    /// Counts removals of rows of numbered tables, twice each: odd while one is under way. A reader
+    /// that copies the file meanwhile copies it again.
+    pub removals: AtomicU32,
+    /// What is no longer recorded since it reached its bound: [`bounded`] bits.
+    pub bounded: AtomicU32,
+    /// Of `Threads` and `Segments`, the number of the row that was published last. Rows that a copy
+    /// has beyond these, as read before it was made, are newer than others that it lacks.
+    pub last_numbers: [AtomicU32; 2],
+    /// The last segment before a kind of records that order threads reached its bound, 0 if none
+    /// did: later segments may be ordered though it does not say so.
+    pub orders_until: AtomicU32,
+    /// Not used.
+    pub reserved: AtomicU32,
 }
 
 /// Words of [`Header::kept_records`].
-pub const KEPT_WORDS: usize = 24;
+pub const KEPT_WORDS: usize = 21;
 
 impl Header {
     /// Keeps a record, of which these are the parts. Anybody may, without a lock.

@@ -25,6 +25,8 @@ mod claims;
 #[cfg(feature = "reader")]
 pub mod file;
 #[cfg(feature = "reader")]
+pub mod live;
+#[cfg(feature = "reader")]
 pub mod reader;
 
 pub use layout::{FORMAT_VERSION, Header, MAGIC, TableId};

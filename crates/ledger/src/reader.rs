@@ -16,9 +16,12 @@ use crate::layout::{
     self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, KEPT_WORDS, MAGIC, MAX_EXTENTS,
     MAX_FRAMES, MAX_TEXT, TableId, annex, extent_rows, locate,
 };
+use crate::live::Source;
 use crate::numbered;
 use crate::rows::meter::{Meter, Metered};
-use crate::rows::{Held, Row, Segment, Stack, StackWords, Text, Thread};
+use crate::rows::{
+    EVIDENCE_PER_NODE, Evidence, Held, Node, Row, Segment, Stack, StackWords, Text, Thread,
+};
 
 /// Why a file is not a readable ledger.
 #[derive(Debug)]
@@ -119,6 +122,12 @@ pub struct HeaderValues {
     pub slow_timed: u64,
     /// See [`crate::Header::slow_cpu_ns`].
     pub slow_cpu_ns: u64,
+    /// See [`crate::Header::bounded`].
+    pub bounded: u32,
+    /// See [`crate::Header::orders_until`].
+    pub orders_until: u32,
+    /// See [`crate::Header::removals`].
+    pub removals: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -136,11 +145,13 @@ pub struct Ledger {
     header: HeaderValues,
     tables: [Table; crate::layout::MAX_TABLES],
     /// Bytes that the header says were used but that the file no longer has.
-    missing: u64,
+    pub(crate) missing: u64,
     /// Rows that claim more than there is.
     refused: u64,
     /// Of each of [`numbered::TABLES`]: the rows by number, with their places.
     numbers: [Vec<(u32, u32)>; numbered::TABLES.len()],
+    /// The process was removing rows all the while it was copied.
+    pub(crate) is_torn: bool,
     /// Not of the file.
     generated: Vec<GeneratedCode>,
 }
@@ -173,11 +184,11 @@ macro_rules! field {
     };
 }
 
-fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     bytes.get(offset..offset + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from(u32_at(bytes, offset)) << if cfg!(target_endian = "big") { 32 } else { 0 }
         | u64::from(u32_at(bytes, offset + 4)) << if cfg!(target_endian = "big") { 0 } else { 32 }
 }
@@ -229,18 +240,7 @@ impl Ledger {
 
     /// Reads the ledger that begins at `offset` and has up to `there` bytes.
     fn read(file: &File, offset: u64, there: u64) -> Result<Self, OpenError> {
-        let mut head = vec![0; HEADER_BYTES.min(usize::try_from(there).unwrap_or(usize::MAX))];
-        file.read_exact_at(&mut head, offset)?;
-        Self::check(&head)?;
-        let used = u64_at(&head, field!(used));
-        // The file is a hole beyond `used`; a damaged `used` must not make us read a 64 GiB hole.
-        let stored = stored_bytes(file, offset, there);
-        let wanted = used.min(stored).max(HEADER_BYTES as u64);
-        let mut bytes = vec![0; usize::try_from(wanted).map_err(|_| OpenError::NotALedger)?];
-        file.read_exact_at(&mut bytes, offset)?;
-        // What the last extent has no rows in yet is a hole, too, and nothing that is missing.
-        let missing = used.saturating_sub(there);
-        Ok(Self { missing, ..Self::from_bytes(bytes)? })
+        Self::copy(&mut Part { file, offset, there }, there)
     }
 
     /// The run that a ledger is of ([`Header::run`]), and the number of deadlocks in each part of
@@ -272,7 +272,7 @@ impl Ledger {
         Ok(Peek { run, deadlocks })
     }
 
-    fn check(head: &[u8]) -> Result<(), OpenError> {
+    pub(crate) fn check(head: &[u8]) -> Result<(), OpenError> {
         if head.len() < 16 || u64_at(head, field!(magic)) != MAGIC {
             return Err(OpenError::NotALedger);
         }
@@ -291,6 +291,15 @@ impl Ledger {
     /// # Errors
     /// See [`OpenError`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, OpenError> {
+        Self::decoded(bytes, None)
+    }
+
+    /// As [`Ledger::from_bytes`], without rows of the numbered tables that have higher numbers than
+    /// these.
+    pub(crate) fn decoded(
+        bytes: Vec<u8>,
+        last_numbers: Option<[u32; numbered::TABLES.len()]>,
+    ) -> Result<Self, OpenError> {
         Self::check(&bytes)?;
         let b = &bytes;
         let text_at = |offset| Text { offset: u32_at(b, offset), len: u32_at(b, offset + 4) };
@@ -336,6 +345,9 @@ impl Ledger {
             slow_entries: u64_at(b, field!(slow_entries)),
             slow_timed: u64_at(b, field!(slow_timed)),
             slow_cpu_ns: u64_at(b, field!(slow_cpu_ns)),
+            bounded: u32_at(b, field!(bounded)),
+            orders_until: u32_at(b, field!(orders_until)),
+            removals: u32_at(b, field!(removals)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {
@@ -350,8 +362,13 @@ impl Ledger {
         }
         let missing = header.used.saturating_sub(bytes.len() as u64);
         let (numbers, generated) = (Default::default(), Vec::new());
-        let mut ledger = Self { bytes, header, tables, missing, refused: 0, numbers, generated };
+        let (refused, is_torn) = (0, false);
+        let mut ledger =
+            Self { bytes, header, tables, missing, refused, numbers, is_torn, generated };
         ledger.numbers = [ledger.numbers_of::<Thread>(), ledger.numbers_of::<Segment>()];
+        if let Some(last) = last_numbers {
+            ledger.leave_out_newer(last);
+        }
         ledger.refused = ledger.settle_claims();
         Ok(ledger)
     }
@@ -388,6 +405,45 @@ impl Ledger {
     /// more than the file has: it is damaged, or made up. That is left out of them.
     pub fn refused_rows(&self) -> u64 {
         self.refused
+    }
+
+    /// The process was removing rows each time that its ledger was copied: orders of threads may be
+    /// missing.
+    pub fn is_torn(&self) -> bool {
+        self.is_torn
+    }
+
+    /// Leaves out rows of the numbered tables with higher numbers, and evidence of such segments.
+    fn leave_out_newer(&mut self, last: [u32; numbered::TABLES.len()]) {
+        for (numbers, last) in self.numbers.iter_mut().zip(last) {
+            numbers.truncate(numbers.partition_point(|&(number, _)| number <= last));
+        }
+        let [_, last] = last;
+        let newer: Vec<(u32, Evidence)> =
+            self.rows::<Evidence>().filter(|(_, row)| row.segment > last).collect();
+        for (id, row) in newer {
+            self.clear_word(TableId::Evidence, id, size_of::<Evidence>() as u64, 0);
+            // It may have taken the place of another piece.
+            let node = self.get::<Node>(row.node).filter(|node| node.folded == 0);
+            if node.is_some_and(|node| node.evidence_len >= EVIDENCE_PER_NODE) {
+                let folded = std::mem::offset_of!(Node, folded);
+                self.set_word(TableId::Nodes, row.node, size_of::<Node>() as u64, folded, 1);
+            }
+        }
+    }
+
+    /// The bytes of the extents of a table, as far as they are there.
+    pub(crate) fn table_bytes(&self, id: TableId) -> impl Iterator<Item = &[u8]> {
+        let table = &self.tables[id as usize];
+        let (base, row_bytes) = (table.base_rows, table.row_bytes);
+        table.extents.iter().enumerate().take_while(|(_, at)| **at != 0).filter_map(
+            move |(k, &at)| {
+                let from = usize::try_from(at).ok()?;
+                let bytes = extent_rows(k, base).checked_mul(row_bytes)?;
+                let to = from.saturating_add(usize::try_from(bytes).ok()?).min(self.bytes.len());
+                self.bytes.get(from..to)
+            },
+        )
     }
 
     /// The rows of a numbered table by number. Of several that claim one number, the first stands.
@@ -441,10 +497,15 @@ impl Ledger {
 
     /// Makes that word zero in what was read.
     pub(crate) fn clear_word(&mut self, id: TableId, index: u32, row_bytes: u64, offset: usize) {
+        self.set_word(id, index, row_bytes, offset, 0);
+    }
+
+    /// Changes that word in what was read.
+    fn set_word(&mut self, id: TableId, index: u32, row_bytes: u64, offset: usize, word: u32) {
         let index = self.index_of(id, index).unwrap_or(0);
         let place = self.place(id, index.into(), row_bytes);
         if let Some(bytes) = place.and_then(|place| self.bytes.get_mut(place)) {
-            bytes[offset..offset + 4].fill(0);
+            bytes[offset..offset + 4].copy_from_slice(&word.to_ne_bytes());
         }
     }
 
@@ -569,6 +630,23 @@ impl Ledger {
             first = first.checked_add(rows)?;
         }
         None
+    }
+}
+
+/// A ledger in a file.
+struct Part<'f> {
+    file: &'f File,
+    offset: u64,
+    there: u64,
+}
+
+impl Source for Part<'_> {
+    fn read(&mut self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, self.offset + at)
+    }
+
+    fn stored(&mut self) -> u64 {
+        stored_bytes(self.file, self.offset, self.there)
     }
 }
 

@@ -687,13 +687,13 @@ row! {
         /// how many frames at the top of `stack` are known to be wrappers', the rest is a hash of
         /// return addresses.
         site: u64,
-        /// First of the list of [`Evidence`], 0 if none. Changes.
+        /// The newest [`Evidence`], 0 if none. Changes.
         evidence: u32,
-        /// Length of that list. Changes.
+        /// How many there are. Changes.
         evidence_len: u32,
         /// Row of the instance in [`TableId::Locks`], 0 if `inst` is.
         lock: u32,
-        /// Segments that took this chain after the list was full. Changes.
+        /// Segments that took this chain and are not among its evidence. Changes.
         folded: u32,
     }
 }
@@ -711,14 +711,19 @@ pub mod node_flag {
     pub const NEWS: u32 = 8;
 }
 
+/// Pieces of evidence kept of one context: half of them the first, half the latest.
+pub const EVIDENCE_PER_NODE: u32 = 64;
+
 row! {
-    /// A segment (hence a thread) acquired in the context `node`.
+    /// A segment (hence a thread) acquired in the context `node`. Of a context that has
+    /// [`EVIDENCE_PER_NODE`] of them, a later one takes the place of the oldest of the second half.
     Evidence in Evidence x 16 = 16 bytes {
         /// The context.
         node: u32,
-        /// The segment.
+        /// The segment. Changes.
         segment: u32,
-        /// Next of the same node, 0 at the end.
+        /// Of the first half, the one before it, 0 if none. Of the second, the next newer one, and of
+        /// the newest the oldest. Changes.
         next: u32,
     }
 }

@@ -58,6 +58,8 @@ pub struct Writer {
     small: [u64; 2],
     /// Of [`numbered::TABLES`].
     numbers: [Numbers; numbered::TABLES.len()],
+    #[cfg(feature = "steps")]
+    look: Option<fn(&Self)>,
 }
 
 // SAFETY: the writer owns its mapping; access is serialised by the host's lock around `&mut self`.
@@ -85,7 +87,17 @@ impl Writer {
         let (stored, free) = ([0; MAX_TABLES], [0; FREE_CLASSES]);
         let small = [HEADER_BYTES as u64, first as u64];
         let numbers = [const { Numbers::new() }; numbered::TABLES.len()];
-        let mut writer = Self { base, len, commit, stored, free, small, numbers };
+        let mut writer = Self {
+            base,
+            len,
+            commit,
+            stored,
+            free,
+            small,
+            numbers,
+            #[cfg(feature = "steps")]
+            look: None,
+        };
         let header = writer.header();
         header.version.store(FORMAT_VERSION, Relaxed);
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
@@ -305,6 +317,11 @@ impl Writer {
         let word = unsafe { AtomicU32::from_ptr(at.cast::<u32>()) };
         // Pairs with the reader's Acquire of the state: the payload above is complete.
         word.store(state, Release);
+        if R::NUMBER_AT != 0 {
+            // Pairs with the read of a reader that then copies the file: it finds the row.
+            self.header().last_numbers[numbered_table::<R>()].store(id, Release);
+        }
+        self.stored_one();
         Some(id)
     }
 
@@ -359,8 +376,65 @@ impl Writer {
         // is written to it later behind this store, as seen through another mapping of the file.
         state.store(0, Relaxed);
         fence(Release);
+        self.stored_one();
         // SAFETY: the row is nobody's any more, and longer than two words.
         unsafe { at.add(1).write(next) };
+    }
+
+    /// Rows are about to be removed, and others changed to do without them. A copy that a reader
+    /// makes from here to [`Writer::end_removal`] may have some as before and some as after.
+    pub fn begin_removal(&mut self) {
+        let removals = &self.header().removals;
+        // Relaxed: the only writer of the word.
+        removals.store(removals.load(Relaxed) | 1, Relaxed);
+        // Pairs with a reader's second look at the word: a copy that has any of the stores that
+        // follow was made after this one.
+        fence(Release);
+    }
+
+    /// The removal is over.
+    pub fn end_removal(&mut self) {
+        let removals = &self.header().removals;
+        // Release, pairs with a reader's first look at the word: its copy has all stores before this.
+        removals.store((removals.load(Relaxed) | 1).wrapping_add(1), Release);
+    }
+
+    /// Changes one word of a row, behind all stores before it: what a process that is killed leaves
+    /// of several such changes is the first ones.
+    pub fn set<R: Row>(&mut self, id: u32, word: impl FnOnce(&mut R) -> &mut u32, value: u32) {
+        // SAFETY: as in `update`.
+        let Some(row) = (unsafe { self.row_ptr::<R>(id).as_mut() }) else { return };
+        let word = word(row);
+        if *word == value {
+            return;
+        }
+        // SAFETY: a word of a mapped row, aligned, as the reference says.
+        // Release, pairs with a reader's Acquire by its copy: the stores before are there, too.
+        unsafe { AtomicU32::from_ptr(word) }.store(value, Release);
+        self.stored_one();
+    }
+
+    /// A store that readers may see by itself is done. Only tests look.
+    #[inline(always)]
+    fn stored_one(&mut self) {
+        #[cfg(feature = "steps")]
+        if let Some(look) = self.look {
+            look(self);
+        }
+    }
+
+    /// Has `look` called after each store that a reader may see by itself, of those that come and go
+    /// with the rows of numbered tables.
+    #[cfg(feature = "steps")]
+    pub fn look_at_each_step(&mut self, look: Option<fn(&Self)>) {
+        self.look = look;
+    }
+
+    /// The ledger's bytes, as far as they are used.
+    #[cfg(feature = "steps")]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped up to there; nobody else writes while the writer is borrowed.
+        unsafe { core::slice::from_raw_parts(self.base, self.header().used.load(Relaxed) as usize) }
     }
 
     /// Rows of a table that have not been removed.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use lockwright_glibc::Version;
-use lockwright_ledger::layout::stopped;
+use lockwright_ledger::layout::{bounded, stopped};
 
 use crate::named::named;
 
@@ -36,6 +36,8 @@ pub enum Missing {
         /// By how many bytes.
         bytes: u64,
     },
+    /// The process removed rows each time that its ledger was read.
+    LedgerChanging,
     /// Objects were no longer tracked from some time on.
     ObjectsStopped {
         /// For want of memory, else as a thread made no progress.
@@ -69,6 +71,7 @@ impl Missing {
             Self::RecordingStopped { why, .. } => why.name(),
             Self::RecordsLost { .. } => "records-lost",
             Self::LedgerCut { .. } => "ledger-cut",
+            Self::LedgerChanging => "ledger-changing",
             Self::ObjectsStopped { .. } => "objects-stopped",
             Self::Hidden { .. } => "hidden",
             Self::Environment { .. } => "environment",
@@ -148,6 +151,8 @@ pub enum Note {
     AllocationsLost(u64),
     /// Pairs of locks were recorded as pairs of their classes only.
     PairsFolded(u64),
+    /// Of this kind there were more records than a ledger keeps.
+    Bounded(Bounded),
     /// The process's C library does not lay out objects as known for its version.
     OtherLayouts(OtherLayouts),
     /// A search was cut short.
@@ -163,6 +168,32 @@ pub enum Note {
     StillWaiting(u64),
     /// What whoever ran the program has to say.
     Told(String),
+}
+
+/// A kind of records that has a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounded {
+    /// Locks that were held while threads were created, or the like.
+    Holds,
+    /// Barriers and semaphores.
+    Syncs,
+    /// Signals of condition variables at one place.
+    Signallers,
+    /// Uses of a class of locks with a signal.
+    Uses,
+}
+
+impl Bounded {
+    /// Those that the header of a ledger names.
+    pub fn of(bits: u32) -> impl Iterator<Item = Self> {
+        let all = [
+            (bounded::HOLDS, Self::Holds),
+            (bounded::SYNCS, Self::Syncs),
+            (bounded::SIGNALLERS, Self::Signallers),
+            (bounded::USES, Self::Uses),
+        ];
+        all.into_iter().filter(move |(bit, _)| bits & bit != 0).map(|(_, kind)| kind)
+    }
 }
 
 /// Types of objects whose bytes were not judged.

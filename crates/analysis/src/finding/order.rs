@@ -227,6 +227,13 @@ pub enum Evidence {
         /// That one.
         step: usize,
     },
+    /// The ledger changed each time that it was read: an order between the threads may be missing.
+    OrderUnread,
+    /// A step came after a bound of what orders threads.
+    OrderUnrecorded {
+        /// That one.
+        step: usize,
+    },
     /// Nobody is known for sure to be able to write a lock between its two readers.
     NoWriter {
         /// The lock.

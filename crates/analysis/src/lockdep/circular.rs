@@ -321,6 +321,8 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Timeout(_)
         | Obstacle::Unrecorded(_)
         | Obstacle::Truncated(_)
+        | Obstacle::Torn
+        | Obstacle::Late(_)
         | Obstacle::Between(_)
         | Obstacle::Doubt(..) => Grade::Possible,
         Obstacle::Guard(..)
@@ -414,6 +416,8 @@ impl Found {
             Obstacle::Timeout(i) => Obstacle::Timeout(turned(i)),
             Obstacle::Unrecorded(i) => Obstacle::Unrecorded(turned(i)),
             Obstacle::Truncated(i) => Obstacle::Truncated(turned(i)),
+            Obstacle::Torn => Obstacle::Torn,
+            Obstacle::Late(i) => Obstacle::Late(turned(i)),
             Obstacle::Between(i) => Obstacle::Between(turned(i)),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
@@ -455,6 +459,8 @@ pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> 
         Obstacle::Timeout(step) => all.push(Evidence::Timeout { step }),
         Obstacle::Unrecorded(step) => all.push(Evidence::MoreThreads { step }),
         Obstacle::Truncated(step) => all.push(Evidence::MoreLocksHeld { step }),
+        Obstacle::Torn => all.push(Evidence::OrderUnread),
+        Obstacle::Late(step) => all.push(Evidence::OrderUnrecorded { step }),
         Obstacle::Between(step) => all.push(Evidence::NoWriter { lock: (step + 1) % n }),
         Obstacle::Doubt(i, j, node) => {
             let class = LockRef { inst: 0, ..view.lock_of(node) };

@@ -46,6 +46,12 @@ pub enum Obstacle {
     Unrecorded(usize),
     /// More locks were held in step `.0` than recorded: whether one guards is not known.
     Truncated(usize),
+    /// Rows were removed each time that the ledger was copied: whether something orders the steps is
+    /// not known.
+    Torn,
+    /// Step `.0` came after a bound of what orders threads: whether something orders the steps is not
+    /// known.
+    Late(usize),
     /// Step `.0` reads what the next holds as a reader, and no writer is on record that is sure to
     /// be able to come between.
     Between(usize),
@@ -74,7 +80,12 @@ impl Obstacle {
         Rank(match self {
             Self::None => 0,
             Self::Timeout(_) => 1,
-            Self::Unrecorded(_) | Self::Truncated(_) | Self::Between(_) | Self::Doubt(..) => 2,
+            Self::Unrecorded(_)
+            | Self::Truncated(_)
+            | Self::Torn
+            | Self::Late(_)
+            | Self::Between(_)
+            | Self::Doubt(..) => 2,
             Self::Guard(..) | Self::Enclosed(..) | Self::Over(..) | Self::Precedence(..) => 3,
             Self::New(_) | Self::Order(..) => 4,
             Self::SameThread(..) => 5,
@@ -257,9 +268,23 @@ impl<'m, 'a> Judge<'m, 'a> {
                 break;
             }
         }
-        let (obstacle, acquisitions) = best?;
+        let (mut obstacle, acquisitions) = best?;
+        if let Some(unsure) = self.unsure(&acquisitions).filter(|it| obstacle.compare(*it).is_lt())
+        {
+            obstacle = unsure;
+        }
         let cut = steps.is_spent_out() || looks.is_spent_out();
         Some(Verdict { obstacle, acquisitions, cut })
+    }
+
+    /// Why it is not known whether something orders these.
+    fn unsure(&self, acquisitions: &[Acquisition]) -> Option<Obstacle> {
+        let until = self.model.ledger.header().orders_until;
+        let is_late = |it: &Acquisition| until != 0 && it.segment > until;
+        match acquisitions.iter().position(is_late) {
+            _ if self.model.ledger.is_torn() => Some(Obstacle::Torn),
+            late => late.map(Obstacle::Late),
+        }
     }
 
     /// The best of one combination of shapes, if it is more serious than `least`.

@@ -423,6 +423,7 @@ fn is_incomplete(ledger: &Ledger) -> bool {
         || header.stopped != 0
         || ledger.missing_bytes() > 0
         || ledger.refused_rows() > 0
+        || ledger.is_torn()
 }
 
 /// Whether the hold of a lock may begin with what was recorded as `id`: with its acquisition, or the

@@ -4,7 +4,9 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::Writer;
-use lockwright_ledger::rows::{Class, Evidence, Held, Node, lock_kind, mode, node_flag};
+use lockwright_ledger::rows::{
+    Class, EVIDENCE_PER_NODE, Evidence, Held, Node, lock_kind, mode, node_flag,
+};
 
 use super::core::{Core, acquire_of};
 use super::debug_lockdep::DEBUG_LOCKDEP;
@@ -18,8 +20,8 @@ use crate::index::Index;
 /// pair stand for the class alone and are counted in the header as folded.
 const PAIRS_PER_CLASS_PAIR: u32 = 4096;
 
-/// Segments kept as evidence for one context.
-const EVIDENCE_PER_NODE: u32 = 64;
+/// Of the pieces of evidence for one context, those that stay: the first.
+const FIRST_EVIDENCE: u32 = EVIDENCE_PER_NODE / 2;
 
 /// Held locks that a context names, once locks are released in another order than taken: with more,
 /// the path begins at this many below the top. (Locks released last-in-first-out are all named.)
@@ -54,7 +56,17 @@ impl Contexts {
     /// Counts one more instance context of the class pair; false once it has its fill.
     fn room_for_pair(&mut self, writer: &mut Writer, parent: u32, class: u32) -> bool {
         let outer = writer.get::<Node>(parent).map_or(0, |node| node.class);
-        let key = hash(&[u64::from(outer) << 32 | u64::from(class)]);
+        self.room_for(writer, hash(&[u64::from(outer) << 32 | u64::from(class)]))
+    }
+
+    /// As [`Contexts::room_for_pair`], of a lock that is recorded for what is taken within it. Programs
+    /// make such locks for each request.
+    fn room_for_place(&mut self, writer: &mut Writer, parent: u32, class: u32) -> bool {
+        let outer = writer.get::<Node>(parent).map_or(0, |node| node.class);
+        self.room_for(writer, hash(&[u64::from(outer) << 32 | u64::from(class), 1]))
+    }
+
+    fn room_for(&mut self, writer: &mut Writer, key: u64) -> bool {
         let pairs = self.pairs.get(writer, key).unwrap_or(0);
         if pairs >= PAIRS_PER_CLASS_PAIR {
             writer.header().pairs_folded.fetch_add(1, Relaxed);
@@ -64,27 +76,53 @@ impl Contexts {
         true
     }
 
-    /// Records that `segment` took context `node`, unless that is known or the list is full.
+    /// Records that `segment` took context `node`, unless that is known.
+    ///
+    /// The latest pieces of evidence are a ring: the newest refers to the oldest, which makes room
+    /// for the next. So of a thread that comes late it is on record with whom it can meet.
     fn attest(&mut self, writer: &mut Writer, node: u32, segment: u32) {
-        let key = hash(&[u64::from(node) << 32 | u64::from(segment)]);
+        let key = evidence_key(node, segment);
         if self.evidence.get(writer, key).is_some() {
             return;
         }
-        let Some(&Node { evidence, evidence_len, .. }) = writer.get::<Node>(node) else {
+        let Some(&Node { evidence: newest, evidence_len, .. }) = writer.get::<Node>(node) else {
             return;
         };
-        if evidence_len >= EVIDENCE_PER_NODE {
-            writer.update::<Node>(node, |row| row.folded = row.folded.saturating_add(1));
-            return;
-        }
-        let row = Evidence { node, segment, next: evidence, ..Evidence::default() };
-        let Some(id) = writer.push(row) else { return };
+        let oldest = writer.get::<Evidence>(newest).map_or(0, |row| row.next);
+        let id = if evidence_len >= EVIDENCE_PER_NODE {
+            let Some(&Evidence { segment: old, .. }) = writer.get::<Evidence>(oldest) else {
+                return;
+            };
+            // First of all, so that a reader knows before that there were more.
+            let folded = writer.get::<Node>(node).map_or(0, |row| row.folded.saturating_add(1));
+            writer.set::<Node>(node, |row| &mut row.folded, folded);
+            writer.set::<Evidence>(oldest, |row| &mut row.segment, segment);
+            self.evidence.remove(writer, evidence_key(node, old));
+            oldest
+        } else {
+            // The first of the ring is its own next.
+            let next = match evidence_len {
+                0..FIRST_EVIDENCE => newest,
+                FIRST_EVIDENCE => writer.len_of::<Evidence>(),
+                _ => oldest,
+            };
+            let row = Evidence { node, segment, next, ..Evidence::default() };
+            let Some(id) = writer.push(row) else { return };
+            if evidence_len > FIRST_EVIDENCE {
+                writer.update::<Evidence>(newest, |row| row.next = id);
+            }
+            id
+        };
         self.evidence.insert(writer, key, id);
         writer.update::<Node>(node, |row| {
             row.evidence = id;
-            row.evidence_len += 1;
+            row.evidence_len = (row.evidence_len + 1).min(EVIDENCE_PER_NODE);
         });
     }
+}
+
+fn evidence_key(node: u32, segment: u32) -> u64 {
+    hash(&[u64::from(node) << 32 | u64::from(segment)])
 }
 
 fn node_key(row: &Node) -> u64 {
@@ -292,12 +330,22 @@ impl Core {
         if let Some(id) = self.contexts.find(&self.writer, &row) {
             return id;
         }
+        // Within the same lock they are what `nested` counts.
+        let is_known = known.parent == parent && parent != 0;
+        if !is_known && !self.contexts.room_for_place(&mut self.writer, parent, held.class) {
+            row.inst = 0;
+            if let Some(id) = self.contexts.find(&self.writer, &row) {
+                return id;
+            }
+        }
         row.stack = known.stack;
-        row.lock = self.lock_row(&acquire_of(held), segment);
+        if row.inst != 0 {
+            row.lock = self.lock_row(&acquire_of(held), segment);
+        }
         self.contexts.push(&mut self.writer, row)
     }
 
-    /// Records that `segment` took context `node`, unless that is known or the list is full.
+    /// Records that `segment` took context `node`, unless that is known.
     pub(super) fn attest(&mut self, node: u32, segment: u32) {
         self.contexts.attest(&mut self.writer, node, segment);
     }

@@ -9,6 +9,11 @@
 //! kept. What comes next to evidence in a thread is kept, too: the reader looks there for what ended
 //! a segment.
 //!
+//! Readers may copy the ledger meanwhile, or find it as it was when the process was killed. So the
+//! order of the segments that stay is the same after each store: first they come to do without the
+//! others, from the oldest on, then the others go, then threads. Between [`Writer::begin_removal`] and
+//! [`Writer::end_removal`] a copy may be of several moments, and readers know by the header.
+//!
 //! It takes time in proportion to all rows, and is done when segments have doubled since
 //! the last time. [`Segment::mark`] holds what is found out meanwhile.
 
@@ -64,6 +69,11 @@ impl Core {
         self.reclaim.is_eager = true;
     }
 
+    /// Has it done when there is much again.
+    pub fn reclaim_when_due(&mut self) {
+        self.reclaim.is_eager = false;
+    }
+
     /// Takes off the record what is not needed, if there is much.
     pub(super) fn reclaim_if_due(&mut self) {
         let segments = self.writer.count_of::<Segment>();
@@ -84,9 +94,11 @@ impl Core {
         self.keep_what_is_named(&mut looked_at);
         self.keep_neighbours();
         self.keep_of_threads();
+        self.writer.begin_removal();
         self.shorten_ways();
         self.remove_segments();
         self.remove_threads();
+        self.writer.end_removal();
         let left = self.writer.count_of::<Segment>();
         // What is looked at each time is paid for by what is made between two times.
         self.reclaim.due_at = 2 * left + LEAST.max(looked_at / 8);
@@ -205,14 +217,12 @@ impl Core {
                     (prev, peer, kind) = (0, prev, segment_kind::START);
                 } else {
                     // That takes a segment of its own, as which the one before will do.
-                    writer.update::<Segment>(row.prev, |first| {
-                        (first.prev, first.peer, first.mark) = (0, prev, KEPT);
-                        first.kind = segment_kind::START;
-                    });
+                    keep(writer, row.prev, KEPT);
+                    reorder(writer, row.prev, segment_kind::START, prev, 0);
                     prev = row.prev;
                 }
             }
-            writer.update::<Segment>(id, |row| (row.prev, row.peer, row.kind) = (prev, peer, kind));
+            reorder(writer, id, kind, peer, prev);
         });
     }
 
@@ -237,6 +247,16 @@ impl Core {
             }
         });
     }
+}
+
+/// Changes what a segment comes directly after, to what that comes after in turn. After each of the
+/// stores the order of the segments that stay is the same: what `prev` loses, `peer` has by then,
+/// and a `peer` that is left out is what `prev` comes after, old and new. As a START it is nobody's
+/// join before it names another peer.
+fn reorder(writer: &mut Writer, id: u32, kind: u32, peer: u32, prev: u32) {
+    writer.set::<Segment>(id, |row| &mut row.kind, kind);
+    writer.set::<Segment>(id, |row| &mut row.peer, peer);
+    writer.set::<Segment>(id, |row| &mut row.prev, prev);
 }
 
 const fn is_kept(mark: u32) -> bool {

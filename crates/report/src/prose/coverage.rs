@@ -1,7 +1,7 @@
 //! How much was watched, in words.
 
 use lockwright_analysis::finding::coverage::{
-    Missing, Note, OtherLayouts, Search, Stopped, Untimed,
+    Bounded, Missing, Note, OtherLayouts, Search, Stopped, Untimed,
 };
 use lockwright_analysis::finding::{MissingNames, ModuleNote, object_types};
 use lockwright_analysis::process_end::ProcessEnd;
@@ -33,6 +33,11 @@ pub fn gap(missing: &Missing) -> Gap {
                 "the ledger is cut short, its last {bytes} bytes are missing: there may be more findings"
             ),
             "copy the whole file again; it is sparse: `cp --sparse=always`, `tar -S`, `rsync -S`",
+        ),
+        Missing::LedgerChanging => (
+            "the ledger changed each time that it was read: orders between threads may be missing"
+                .to_owned(),
+            "read it again, or once the program has ended",
         ),
         Missing::ObjectsStopped { out_of_memory } => {
             let (why, help) = match out_of_memory {
@@ -142,6 +147,7 @@ pub fn note(note: &Note) -> String {
         Note::PairsFolded(pairs) => {
             format!("{pairs} pairs of locks were recorded as pairs of their classes only")
         }
+        Note::Bounded(kind) => bounded(*kind).to_owned(),
         Note::OtherLayouts(other) => other_layouts(other),
         Note::SearchCut(search) => search_cut(*search).to_owned(),
         Note::DeclarationsContradict(names) => {
@@ -162,6 +168,28 @@ pub fn note(note: &Note) -> String {
             )
         }
         Note::Told(text) => text.clone(),
+    }
+}
+
+/// What is no longer recorded, and what follows from that.
+fn bounded(kind: Bounded) -> &'static str {
+    match kind {
+        Bounded::Holds => {
+            "threads were created with locks held more often than the ledger records: what later threads \
+             did is graded possible, not likely"
+        }
+        Bounded::Syncs => {
+            "more barriers and semaphores were made than the ledger records: what later threads did is \
+             graded possible, not likely"
+        }
+        Bounded::Signallers => {
+            "more threads signalled at one place than the ledger records: what later threads did is \
+             graded possible, not likely"
+        }
+        Bounded::Uses => {
+            "more threads used a lock with a signal open than the ledger records: the later ones are \
+             missing"
+        }
     }
 }
 

@@ -138,6 +138,37 @@ fn a_condition_wait_takes_its_mutex_anew() {
     assert_eq!(verdict(two), ["likely circular-dependency: B A"]);
 }
 
+/// One thread after the other takes the locks in one order, too many to keep all on record. While
+/// those of `meanwhile` come, one takes them in the other.
+fn one_against_a_thousand(meanwhile: std::ops::Range<u32>) -> Vec<String> {
+    let mut story = Story::new();
+    for i in 0..1000 {
+        if i == meanwhile.start {
+            story.tell("T1: F(X)\nX: L(B)@3 L(A)@4 U(A) U(B)");
+        }
+        let thread = format!("N{i}");
+        story.tell(&format!(
+            "T1: F({thread})
+             {thread}: L(A)@1 L(B)@2 U(B) U(A)
+             T1: J({thread})"
+        ));
+        if i + 1 == meanwhile.end {
+            story.tell("T1: J(X)");
+        }
+    }
+    // Which lock is named first depends on which was met first.
+    told(&story.report()).into_iter().map(|told| told.replace("B A", "A B")).collect()
+}
+
+#[test]
+fn threads_that_come_early_and_late_are_graded_alike() {
+    assert_eq!(one_against_a_thousand(5..10), [ABBA], "early");
+    assert_eq!(one_against_a_thousand(990..1000), [ABBA], "late");
+    assert_eq!(one_against_a_thousand(20..1000), [ABBA], "early, and up to the end");
+    // Those that it may have met are not on record.
+    assert_eq!(one_against_a_thousand(500..510), ["possible circular-dependency: A B"]);
+}
+
 #[test]
 fn equal_cycles_are_folded() {
     let mut story = Story::new();

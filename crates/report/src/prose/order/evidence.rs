@@ -84,6 +84,13 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::MoreLocksHeld { step } => {
             format!("{} held more locks than were recorded: one of them may guard", thread(*step))
         }
+        Evidence::OrderUnread => {
+            "the ledger changed each time that it was read: something may order the threads".to_owned()
+        }
+        Evidence::OrderUnrecorded { step } => format!(
+            "{} came after a bound of the ledger: something unrecorded may order the threads",
+            thread(*step)
+        ),
         Evidence::NoWriter { lock: of } => format!(
             "no thread is on record that is sure to be able to write {} meanwhile",
             lock(*of)
