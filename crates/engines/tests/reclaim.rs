@@ -2,7 +2,11 @@
 
 mod host;
 
-use lockwright_ledger::rows::{Evidence, Segment};
+use std::sync::atomic::Ordering::Relaxed;
+
+use lockwright_engines::lockdep::{Origin, Tell};
+use lockwright_ledger::layout::bounded;
+use lockwright_ledger::rows::{Evidence, Segment, Thread, lock_kind, sync_kind};
 
 use host::{Host, before, state};
 
@@ -14,6 +18,28 @@ fn stays_as_it_is(host: &mut Host, times: u32, mut again: impl FnMut(&mut Host))
     let (after, threads, segments) = host.size();
     assert_eq!(after, used, "the ledger has grown");
     assert!(threads <= 2_000 && segments <= 4_000, "{threads} threads, {segments} segments");
+    assert_eq!(host.core.ledger().header().bounded.load(Relaxed), 0, "nothing has a bound here");
+}
+
+/// The same again, many times, comes to the bound of `kinds`, and takes no more from there on.
+fn comes_to_its_bound(kinds: u32, host: &mut Host, times: u32, mut again: impl FnMut(&mut Host)) {
+    let bounded = |host: &Host| host.core.ledger().header().bounded.load(Relaxed);
+    let mut told = 0;
+    while bounded(host) == 0 {
+        again(host);
+        told += 1;
+        assert!(told < 50_000, "no bound after {told} times");
+    }
+    // Until the segments have doubled once more, after which rows are removed.
+    (0..2 * times).for_each(|_| again(host));
+    let (used, ..) = host.size();
+    (0..times).for_each(|_| again(host));
+    let (after, threads, segments) = host.size();
+    assert_eq!(after, used, "the ledger has grown, with {threads} threads and {segments} segments");
+    assert!(used < 32 << 20, "{used} bytes at the bound");
+    assert_eq!(bounded(host), kinds);
+    let until = host.core.ledger().header().orders_until.load(Relaxed);
+    assert_eq!(until != 0, kinds != bounded::USES, "orders until {until}");
 }
 
 #[test]
@@ -83,6 +109,115 @@ fn a_thread_that_may_be_joined_stays_on_record() {
     let next = host.create();
     host.end(next);
     assert!(host.core.ledger().get::<Thread>(first).is_none());
+}
+
+#[test]
+fn a_lock_that_is_held_while_threads_come_and_go() {
+    let mut host = Host::new();
+    host.lock(host.main, 1);
+    stays_as_it_is(&mut host, 50_000, |host| {
+        let thread = host.create();
+        host.lock_alone(thread);
+        let id = host.end(thread);
+        host.join(id);
+    });
+}
+
+#[test]
+fn threads_created_with_a_lock_held_that_they_take_themselves() {
+    comes_to_its_bound(bounded::HOLDS, &mut Host::new(), 20_000, |host| {
+        host.lock(host.main, 0);
+        let thread = host.create();
+        host.unlock(host.main, 0);
+        host.lock_alone(thread);
+        let id = host.end(thread);
+        host.join(id);
+    });
+}
+
+#[test]
+fn a_semaphore_for_each_request() {
+    let mut addr = 0x10_0000;
+    comes_to_its_bound(bounded::SYNCS, &mut Host::new(), 20_000, |host| {
+        addr += 64;
+        host.core.sync_init(sync_kind::SEMAPHORE, addr, 0);
+        let thread = host.create();
+        host.lock_alone(thread);
+        host.core.sem_posts(state(thread), addr);
+        host.core.sem_granted(state(host.main), addr);
+        let id = host.end(thread);
+        host.join(id);
+    });
+}
+
+#[test]
+fn a_barrier_that_is_made_again_at_its_place() {
+    let mut host = Host::new();
+    stays_as_it_is(&mut host, 50_000, |host| {
+        // No thread comes to it.
+        host.core.sync_init(sync_kind::BARRIER, 0x10_0000, 2);
+        let thread = host.create();
+        let id = host.end(thread);
+        host.join(id);
+    });
+    host.core.sync_init(sync_kind::SEMAPHORE, 0x10_0000, 0);
+    assert_eq!(host.core.sem_posts(state(host.main), 0x10_0000), Tell::All);
+}
+
+#[test]
+fn a_thread_that_signals_for_each_request() {
+    comes_to_its_bound(bounded::SIGNALLERS, &mut Host::new(), 20_000, |host| {
+        let thread = host.create();
+        host.lock_alone(thread);
+        state(thread).signals();
+        let probe = state(thread).probe_signal(0x20_0000);
+        host.core.signalled(state(thread), 0x20_0000, probe, 4, &mut |frames| {
+            frames[0] = 5;
+            1
+        });
+        host.lock(thread, 0);
+        let probe = state(thread).probe_signal_holding(0x20_0000);
+        host.core.signalled_holding(state(thread), 0x20_0000, probe, 4, &mut |frames| {
+            frames[0] = 6;
+            1
+        });
+        host.unlock(thread, 0);
+        let id = host.end(thread);
+        host.join(id);
+    });
+}
+
+#[test]
+fn threads_with_a_signal_open() {
+    comes_to_its_bound(bounded::USES, &mut Host::new(), 70_000, |host| {
+        let thread = host.create();
+        state(thread).set_open_signals(1 << 14);
+        host.work(thread);
+        let id = host.end(thread);
+        host.join(id);
+    });
+}
+
+/// A lock is made for each request, and another is taken within it.
+#[test]
+fn nested_locks_that_come_and_go() {
+    let mut host = Host::new();
+    let again = |host: &mut Host| {
+        let origin = Origin::Init(&[40]);
+        let own = host.core.new_lock(lock_kind::MUTEX, origin).expect("a class");
+        let kept = std::mem::replace(&mut host.locks[0], own);
+        let thread = host.create();
+        host.work(thread);
+        host.locks[0] = kept;
+        let id = host.end(thread);
+        host.join(id);
+    };
+    (0..20_000).for_each(|_| again(&mut host));
+    let (used, ..) = host.size();
+    (0..20_000).for_each(|_| again(&mut host));
+    assert_eq!(host.size().0, used, "the ledger has grown");
+    assert!(used < 16 << 20, "{used} bytes");
+    assert!(host.core.ledger().header().pairs_folded.load(Relaxed) > 0);
 }
 
 /// Random threads that create, join and take locks, told twice: of all segments that any row

@@ -7,11 +7,13 @@
 //! the release of a lock that has a hold is made a slow one, and the first acquisition in a new
 //! segment is one anyway. Either begins a new segment, and the reader draws the order between them.
 
+use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{
     self, Awaited, Class, Held, Hold, Segment, held_flag, lock_kind, mode, segment_kind,
 };
 
 use super::Acquire;
+use super::bounds::{MOST_HOLDS, MOST_IN_LISTS, MOST_PASSES, reached};
 use super::core::Core;
 use super::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use super::key::hash;
@@ -37,13 +39,15 @@ const MOST_LOOKS: u32 = 64;
 
 /// The holds on record.
 pub(super) struct Holds {
-    /// The open ones by thread and lock, and those that a thread has passed.
+    /// The open ones by thread and lock, those that a thread has passed, and the elements of lists.
     index: Index,
+    /// Those that threads have passed.
+    passes: u32,
 }
 
 impl Holds {
     pub(super) const fn new() -> Self {
-        Self { index: Index::new() }
+        Self { index: Index::new(), passes: 0 }
     }
 }
 
@@ -93,6 +97,10 @@ impl Core {
         if matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION) || links > MOST_LINKS {
             return 0;
         }
+        if self.writer.len_of::<Hold>() > MOST_HOLDS {
+            reached(&mut self.writer, bounded::HOLDS);
+            return 0;
+        }
         let row = Hold {
             inst: held.inst,
             class: held.class,
@@ -107,8 +115,21 @@ impl Core {
         hold
     }
 
+    /// The list `next` with one hold more in front. Equal lists are one.
     fn awaited_too(&mut self, hold: u32, next: u32) -> u32 {
-        self.writer.push(Awaited { hold, next, ..Awaited::default() }).unwrap_or(next)
+        let key = hash(&[u64::from(hold) << 32 | u64::from(next), 2]);
+        if let Some(list) = self.holds.index.get(&self.writer, key) {
+            return list;
+        }
+        if self.writer.len_of::<Awaited>() > MOST_IN_LISTS {
+            reached(&mut self.writer, bounded::HOLDS);
+            return next;
+        }
+        let Some(list) = self.writer.push(Awaited { hold, next, ..Awaited::default() }) else {
+            return next;
+        };
+        self.holds.index.insert(&mut self.writer, key, list);
+        list
     }
 
     /// The holds of a list.
@@ -209,6 +230,11 @@ impl Core {
             old = next;
             let hold = self.writer.get::<Hold>(id).copied().unwrap_or_default();
             if excludes(&hold, inst, mode) {
+                if self.holds.passes >= MOST_PASSES {
+                    reached(&mut self.writer, bounded::HOLDS);
+                    continue;
+                }
+                self.holds.passes += 1;
                 let key = self.passed_key(thread, id);
                 self.holds.index.insert(&mut self.writer, key, id);
                 self.next_segment_of(thread, segment_kind::PASSED, 0, 0, id);
@@ -255,6 +281,7 @@ impl Core {
             let last = thread.segment();
             let links = self.writer.get::<Hold>(hold).map_or(0, |row| row.links);
             self.writer.update::<Hold>(hold, |row| row.last = last);
+            self.holds.index.remove(&self.writer, hold_key(thread, inst));
             self.hand_on_but(thread, addr, links + 1);
             self.next_segment(thread, segment_kind::RELEASED, 0, 0);
         }

@@ -119,10 +119,8 @@ impl Core {
     /// A hold that is on record is released. The row that has it, 0 if there is none.
     pub fn left_released(&mut self, thread: u32, inst: u32) -> u32 {
         let key = hold_key(thread, inst);
-        let Some(row) = self.left.rows.get(&self.writer, key).filter(|&row| row != 0) else {
-            return 0;
-        };
-        self.left.rows.insert(&mut self.writer, key, 0);
+        let Some(row) = self.left.rows.get(&self.writer, key) else { return 0 };
+        self.left.rows.remove(&self.writer, key);
         self.change_left(row, |what| what.released = what.released.saturating_add(1));
         row
     }

@@ -18,6 +18,7 @@ mod annotate;
 mod atomic_sleep;
 mod barrier;
 mod birth;
+mod bounds;
 mod cache;
 mod classes;
 mod contexts;

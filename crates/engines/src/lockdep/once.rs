@@ -10,11 +10,6 @@ use super::core::Core;
 use super::thread::ThreadState;
 
 impl ThreadState {
-    /// When the thread began, in ns: tells it from another that had the same row.
-    pub fn began(&self) -> u64 {
-        self.row.start_ns
-    }
-
     /// Address of the control whose routine the thread runs, the innermost.
     pub fn innermost_routine(&self) -> Option<u64> {
         let held = self.held().iter().rev();

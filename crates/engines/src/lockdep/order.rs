@@ -9,9 +9,11 @@
 //! [`SYNC_ROUNDS`] of each object are recorded. Start-up and phases are ordered by few events; a
 //! semaphore in a hot loop costs a look-up, as long as the same threads use it.
 
+use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{SYNC_ROUNDS, Segment, Sync, segment_kind, sync_kind};
 
 use super::Ident;
+use super::bounds::{MOST_SYNCS, reached};
 use super::core::Core;
 use super::key::hash;
 use super::thread::ThreadState;
@@ -58,7 +60,19 @@ impl Syncs {
 impl Core {
     /// A barrier or semaphore begins its life.
     pub fn sync_init(&mut self, kind: u32, addr: u64, size: u32) {
+        let before = self.syncs.index.get(&self.writer, hash(&[addr]));
         let row = Sync { kind, addr, size, ..Sync::default() };
+        if let Some(id) = before
+            && self.writer.get::<Sync>(id).is_some_and(is_untouched)
+        {
+            // Nothing refers to it.
+            let change = |old: &mut Sync| (old.kind, old.size, old.shared) = (kind, size, 0);
+            return self.writer.update::<Sync>(id, change);
+        }
+        if self.writer.count_of::<Sync>() >= MOST_SYNCS {
+            reached(&mut self.writer, bounded::SYNCS);
+            return self.syncs.index.remove(&self.writer, hash(&[addr]));
+        }
         if let Some(id) = self.writer.push(row) {
             self.syncs.index.insert(&mut self.writer, hash(&[addr]), id);
         }
@@ -177,4 +191,9 @@ impl Core {
         }
         if k + 1 < SYNC_ROUNDS { Tell::All } else { Tell::Nothing }
     }
+}
+
+/// No thread has come to it yet.
+fn is_untouched(row: &Sync) -> bool {
+    (row.rounds, row.arrived, row.head, row.waits) == (0, 0, 0, 0)
 }

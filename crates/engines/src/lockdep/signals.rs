@@ -5,9 +5,11 @@
 //! a thread's chains begin with, so that each chain is validated once per such context, and usage
 //! is recorded then.
 
+use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{Class, Usage, class_origin, mode, usage};
 
 use super::Acquire;
+use super::bounds::{MOST_LOOKS, MOST_USES, reached};
 use super::core::Core;
 use super::key::hash;
 use super::thread::ThreadState;
@@ -143,6 +145,10 @@ impl Core {
             return true;
         }
         let key = hash(&[u64::from(node) << 32 | u64::from(thread.id())]);
+        // Threads enough have been looked at.
+        if self.usages.looks.len() >= MOST_LOOKS {
+            return true;
+        }
         let looks = self.usages.looks.get(&self.writer, key).unwrap_or(0) + 1;
         self.usages.looks.insert(&mut self.writer, key, looks);
         looks >= if thread.row.in_signal != 0 { LOOKS_IN_HANDLER } else { LOOKS }
@@ -195,6 +201,11 @@ impl Core {
         if so_far == INSTANCES || self.usages.recorded.get(&self.writer, key).is_some() {
             return;
         }
+        let of_class = hash(&[u64::from(class), how, 1]);
+        let uses = self.usages.recorded.get(&self.writer, of_class).unwrap_or(0);
+        if uses >= MOST_USES {
+            return reached(&mut self.writer, bounded::USES);
+        }
         let row = Usage {
             class,
             signal,
@@ -209,6 +220,7 @@ impl Core {
         if let Some(id) = self.writer.push(row) {
             self.usages.recorded.insert(&mut self.writer, key, id);
             self.usages.recorded.insert(&mut self.writer, all, so_far + 1);
+            self.usages.recorded.insert(&mut self.writer, of_class, uses + 1);
         }
     }
 

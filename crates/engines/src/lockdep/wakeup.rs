@@ -16,10 +16,12 @@
 //! joins it with the lock held then knows, whether or not it had to wait for the signal. So signals
 //! with locks held are on record, by thread and context.
 
+use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{
     Finding, SIGNAL_ROUNDS, finding_kind, mode, segment_kind, signalled,
 };
 
+use super::bounds::{MOST_OF_PLACE, reached};
 use super::core::Core;
 use super::key::hash;
 use super::misuse::Misuse;
@@ -121,6 +123,9 @@ impl Core {
             detail,
             ..self.signal(thread, node, addr, now_ns, capture)
         };
+        if !self.has_room_at_place(&row) {
+            return thread.remember(probe.key, 0);
+        }
         if self.writer.push(row).is_none() {
             return;
         }
@@ -130,6 +135,19 @@ impl Core {
             self.wakeups.told.insert(&mut self.writer, of_all, segments + 1);
             self.next_segment(thread, segment_kind::SIGNALS, 0, 0);
         }
+    }
+
+    /// Counts one more signal of this kind at its place. Whether it is to be recorded: of a place that
+    /// thread after thread comes to, enough are known.
+    fn has_room_at_place(&mut self, row: &Finding) -> bool {
+        let key = hash(&[u64::from(row.kind), u64::from(row.stack), 1]);
+        let so_far = self.wakeups.told.get(&self.writer, key).unwrap_or(0);
+        if so_far >= MOST_OF_PLACE {
+            reached(&mut self.writer, bounded::SIGNALLERS);
+            return false;
+        }
+        self.wakeups.told.insert(&mut self.writer, key, so_far + 1);
+        true
     }
 
     /// A row for a signal of the thread, which holds the locks of `node`, but for its kind and detail.
@@ -179,6 +197,9 @@ impl Core {
             detail: thread.row.acquisitions,
             ..self.signal(thread, node, addr, now_ns, capture)
         };
+        if !self.has_room_at_place(&row) {
+            return thread.remember(probe.key, 0);
+        }
         if let Some(row) = self.writer.push(row) {
             self.wakeups.holding.insert(&mut self.writer, of_this, row);
             self.wakeups.holding.insert(&mut self.writer, of_all, contexts + 1);

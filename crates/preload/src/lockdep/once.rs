@@ -40,9 +40,9 @@ pub static HAVE_RUN: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = "lockwright_forked")]
 static RAN: SideTable = SideTable::new();
 
-/// By thread and the segment in which a routine ended: the thread comes after it. Exact, as a call
-/// that is put on record once more would be an order with other locks. The value says since when the
-/// thread is, as its row had another before.
+/// By the place of a thread's row and the segment in which a routine ended: the thread comes after
+/// it. Exact, as a call that is put on record once more would be an order with other locks. The value
+/// says which thread, as the place had another before: so there are no more than places and routines.
 #[unsafe(link_section = "lockwright_forked")]
 static PAST: SideTable = SideTable::new();
 
@@ -164,7 +164,7 @@ pub fn ends(control: u64, before: u64) {
     };
     let has_run = state::with_core(|core| {
         let last = core.routine_ran(thread);
-        PAST.insert(past_key(thread, last), Ident(thread.began()));
+        PAST.insert(past_key(thread, last), which(thread));
         RAN.insert(control, Ident::new(ident.inst(), last));
     });
     if has_run.is_some() {
@@ -229,16 +229,22 @@ fn comes_after(thread: &mut ThreadState, known: Ident) {
     if !is_past(thread, last) {
         state::with_core(|core| {
             core.routine_is_past(thread, last);
-            PAST.insert(past_key(thread, last), Ident(thread.began()));
+            PAST.insert(past_key(thread, last), which(thread));
         });
     }
 }
 
 /// The thread comes after the routine that ended in segment `last`.
 fn is_past(thread: &ThreadState, last: u32) -> bool {
-    PAST.get(past_key(thread, last)) == Some(Ident(thread.began()))
+    PAST.get(past_key(thread, last)) == Some(which(thread))
 }
 
 fn past_key(thread: &ThreadState, last: u32) -> u64 {
-    u64::from(thread.id()) << 32 | u64::from(last)
+    // Rows lie in one ledger, at multiples of 64: 32 bits tell 256 GiB apart.
+    (core::ptr::from_ref(thread) as u64 >> 6) << 32 | u64::from(last)
+}
+
+/// A thread's number, which no other has.
+fn which(thread: &ThreadState) -> Ident {
+    Ident::new(thread.id(), 1)
 }

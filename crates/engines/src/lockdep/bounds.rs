@@ -1,0 +1,46 @@
+//! Bounds of what a program that runs for ever would record for ever.
+//!
+//! A thread that ends leaves nothing behind unless something else needs it (`reclaim.rs`). Some
+//! records need threads by themselves: what a lock ordered by being held, what a semaphore ordered, who
+//! signalled. Of these there are as many as a program has such events. So each kind ends at a bound,
+//! and the header says which did. Where such a record could have ordered threads, the header also says
+//! from which segment on orders may be missing: the reader is sure of nothing from there on.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_ledger::Writer;
+use lockwright_ledger::layout::bounded;
+
+/// Holds ([`lockwright_ledger::rows::Hold`]): with all that they keep, some 12 MB.
+pub(super) const MOST_HOLDS: u32 = 1 << 14;
+
+/// Segments that begin with a lock that only can have been free after such a hold.
+pub(super) const MOST_PASSES: u32 = 1 << 14;
+
+/// Elements of lists of holds.
+pub(super) const MOST_IN_LISTS: u32 = 1 << 16;
+
+/// Barriers and semaphores: with the segments of all their rounds, some 10 MB.
+pub(super) const MOST_SYNCS: u64 = 1 << 12;
+
+/// Signals at one place, by all threads.
+pub(super) const MOST_OF_PLACE: u32 = 512;
+
+/// Uses of one class with one signal, by all threads.
+pub(super) const MOST_USES: u32 = 512;
+
+/// Acquisitions of one thread in one context that are counted to learn of such uses.
+pub(super) const MOST_LOOKS: u64 = 1 << 14;
+
+/// No more is recorded of these kinds, [`bounded`] bits.
+#[cold]
+pub(super) fn reached(writer: &mut Writer, kinds: u32) {
+    let header = writer.header();
+    // Relaxed: words by themselves, which readers find old or new.
+    let orders = kinds & !bounded::USES != 0 && header.orders_until.load(Relaxed) == 0;
+    if orders {
+        let [_, newest] = &header.last_numbers;
+        header.orders_until.store(newest.load(Relaxed), Relaxed);
+    }
+    header.bounded.fetch_or(kinds, Relaxed);
+}
