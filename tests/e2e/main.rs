@@ -91,6 +91,7 @@ mod programs;
 mod python_lines;
 mod qt;
 mod readers;
+mod requests;
 mod sandboxes;
 mod seccomp;
 mod semaphores;

@@ -185,6 +185,7 @@ impl<'m, 'a> Search<'m, 'a> {
         let node = |id: u32| self.model.trie.node(id).copied().unwrap_or_default();
         let acquired = |step: &Acquisition| node(step.context.acquired);
         let timed = steps.iter().position(|step| acquired(step).mode & mode::TIMED != 0);
+        let is_sure = is_sure && !self.judge.is_unsure(&steps);
         let grade = match is_sure && timed.is_none() {
             true => Grade::Likely,
             false => Grade::Possible,

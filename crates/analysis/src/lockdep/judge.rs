@@ -277,6 +277,11 @@ impl<'m, 'a> Judge<'m, 'a> {
         Some(Verdict { obstacle, acquisitions, cut })
     }
 
+    /// Whether something may order these that is not recorded.
+    pub fn is_unsure(&self, acquisitions: &[Acquisition]) -> bool {
+        self.unsure(acquisitions).is_some()
+    }
+
     /// Why it is not known whether something orders these.
     fn unsure(&self, acquisitions: &[Acquisition]) -> Option<Obstacle> {
         let until = self.model.ledger.header().orders_until;

@@ -146,7 +146,7 @@ impl<'m, 'a> Ways<'m, 'a> {
                     let context = Context { acquired: id, held: node.parent };
                     let taken = Acquisition { context, segment: *segment, thread: round.thread };
                     let given = [*wait, taken];
-                    if !self.judge.may_meet(&given) {
+                    if !self.judge.may_meet(&given) || self.judge.is_unsure(&given) {
                         return None;
                     }
                     let mut chains = self.chains.borrow_mut();

@@ -1,7 +1,14 @@
 //! What makes a cycle less than certain, and what does not.
 
-use crate::story::{Story, told, verdict};
-use lockwright_report::prose::told as told_of;
+use std::mem::offset_of;
+
+use lockwright_analysis::finding::coverage::{Missing, Note};
+use lockwright_ledger::layout::bounded;
+use lockwright_ledger::live::Source;
+use lockwright_ledger::{Header, Ledger};
+use lockwright_report::prose::{coverage, told as told_of};
+
+use crate::story::{Story, report, told, verdict};
 
 const ABBA: &str = "likely circular-dependency: A B";
 
@@ -167,6 +174,69 @@ fn threads_that_come_early_and_late_are_graded_alike() {
     assert_eq!(one_against_a_thousand(20..1000), [ABBA], "early, and up to the end");
     // Those that it may have met are not on record.
     assert_eq!(one_against_a_thousand(500..510), ["possible circular-dependency: A B"]);
+}
+
+/// The ledger of a story, with a number in its header.
+fn with_word(text: &str, offset: usize, word: u32) -> Vec<u8> {
+    let mut bytes = Story::new().tell(text).bytes();
+    bytes[offset..offset + 4].copy_from_slice(&word.to_ne_bytes());
+    bytes
+}
+
+const BOTH_ORDERS: &str = "T1: L(A) L(B) U(B) U(A)\nT2: L(B) L(A) U(A) U(B)";
+
+#[test]
+fn nothing_is_likely_of_threads_that_came_after_a_bound() {
+    let offset = offset_of!(Header, orders_until);
+    let verdict = |until| {
+        let found = report(Ledger::from_bytes(with_word(BOTH_ORDERS, offset, until)).unwrap());
+        let evidence = told_of(&found.findings[0]).evidence.join(", ");
+        (told(&found)[0].clone(), evidence.contains("came after a bound of the ledger"))
+    };
+    let possible = "possible circular-dependency: A B".to_owned();
+    assert_eq!(verdict(1), (possible, true));
+    assert_eq!(verdict(2), (ABBA.to_owned(), false));
+}
+
+#[test]
+fn bounds_that_were_reached_are_named() {
+    let bits = bounded::HOLDS | bounded::SYNCS | bounded::SIGNALLERS | bounded::USES;
+    let bytes = with_word(BOTH_ORDERS, offset_of!(Header, bounded), bits);
+    let found = report(Ledger::from_bytes(bytes).unwrap());
+    let told: Vec<String> = found.processes[0].notes.iter().map(coverage::note).collect();
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told.iter().all(|note| note.contains("than the ledger records")), "{told:?}");
+}
+
+/// The file changes each time that it is read.
+struct Restless(Vec<u8>, u32);
+
+impl Source for Restless {
+    fn read(&mut self, bytes: &mut [u8], at: u64) -> std::io::Result<()> {
+        self.1 += 2;
+        let word = offset_of!(Header, removals);
+        self.0[word..word + 4].copy_from_slice(&self.1.to_ne_bytes());
+        bytes.copy_from_slice(&self.0[at as usize..at as usize + bytes.len()]);
+        Ok(())
+    }
+
+    fn stored(&mut self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn pause(&mut self) {}
+}
+
+#[test]
+fn nothing_is_likely_of_a_ledger_that_changed_each_time_that_it_was_read() {
+    let bytes = Story::new().tell(BOTH_ORDERS).bytes();
+    let there = bytes.len() as u64;
+    let found = report(Ledger::copy(&mut Restless(bytes, 0), there).unwrap());
+    assert_eq!(told(&found), ["possible circular-dependency: A B"]);
+    let evidence = told_of(&found.findings[0]).evidence.join(", ");
+    assert!(evidence.contains("the ledger changed each time that it was read"), "{evidence}");
+    let notes = &found.processes[0].notes;
+    assert!(notes.contains(&Note::Missing(Missing::LedgerChanging)), "{notes:?}");
 }
 
 #[test]

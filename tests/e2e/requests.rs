@@ -1,0 +1,125 @@
+//! A server that makes a thread for each request: its ledger does not grow, and is whole whenever it
+//! is read or the server is killed.
+
+use std::collections::HashSet;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Evidence, Hold, Node, Segment, Thread};
+
+use crate::harness::{check_with, ledgers, program, signal, under, until};
+
+/// Threads of two runs: the first are enough for all that a ledger is to keep.
+const FEW: &str = "10000";
+const MANY: &str = "50000";
+
+/// What the second may have more: threads overlap by chance, so rows are removed at other times.
+/// 410 bytes for each thread were 16 MB.
+const MORE: u64 = 1 << 20;
+
+/// What a ledger has.
+#[derive(Debug)]
+struct Size {
+    used: u64,
+    threads: usize,
+    segments: usize,
+    nodes: usize,
+    holds: usize,
+}
+
+impl Size {
+    fn of(ledger: &Ledger) -> Self {
+        Self {
+            used: ledger.header().used,
+            threads: ledger.rows::<Thread>().count(),
+            segments: ledger.rows::<Segment>().count(),
+            nodes: ledger.rows::<Node>().count(),
+            holds: ledger.rows::<Hold>().count(),
+        }
+    }
+}
+
+/// The ledger after so many requests, and the report's text.
+fn after(command: &str, arguments: &[&str]) -> (Size, String) {
+    let running =
+        under(command, &["--keep", "--all"], program("requests.c")).args(arguments).spawn();
+    let dir = running.ledger_dir();
+    let run = {
+        let mut running = running;
+        until("the end", || (!running.is_running()).then_some(()));
+        let kept = ledgers(&dir);
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        let ledger = Ledger::open(&kept[0]).expect("a ledger");
+        assert_eq!((ledger.header().lost, ledger.header().stopped), (0, 0));
+        (Size::of(&ledger), running.wait())
+    };
+    let (size, run) = run;
+    assert_eq!(run.text().trim(), arguments[0], "{}", run.stderr);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    (size, run.stderr.clone())
+}
+
+#[test]
+fn the_ledger_of_a_steady_server_does_not_grow() {
+    for command in ["check", "run"] {
+        let (few, _) = after(command, &[FEW]);
+        let (many, _) = after(command, &[MANY]);
+        eprintln!("{command}: {few:?}, {many:?}");
+        assert!(many.used <= few.used + MORE, "{command}: {few:?}, {many:?}");
+        assert!(many.threads <= 4_000 + 4_096, "{command}: {many:?}");
+    }
+}
+
+#[test]
+fn threads_created_with_a_lock_held_come_to_a_bound_that_the_report_names() {
+    let (size, text) = after("check", &[MANY, "held"]);
+    eprintln!("{size:?}");
+    assert!(size.used < 48 << 20 && size.holds <= 1 << 14, "{size:?}");
+    assert!(text.contains("threads were created with locks held more often than the ledger"), "{text}");
+}
+
+/// One thread after the other: all that they did is in one order.
+fn assert_in_one_order(ledger: &Ledger) {
+    let segments: HashSet<u32> = ledger.rows::<Evidence>().map(|(_, row)| row.segment).collect();
+    let mut pairs = 0;
+    for &last in &segments {
+        let (mut open, mut seen) = (vec![last], HashSet::new());
+        while let Some(at) = open.pop() {
+            let row = ledger.get::<Segment>(at).unwrap_or_default();
+            open.extend([row.prev, row.peer].into_iter().filter(|&id| id != 0 && seen.insert(id)));
+        }
+        pairs += segments.iter().filter(|id| seen.contains(id)).count();
+    }
+    assert_eq!(pairs, segments.len() * segments.len().saturating_sub(1) / 2);
+}
+
+const KILLS: u32 = 40;
+
+#[test]
+fn a_server_that_is_read_at_any_time_and_killed_at_any_time_leaves_a_whole_ledger() {
+    let program = program("requests.c");
+    let (mut in_removal, mut looks) = (0, 0);
+    for round in 0..KILLS {
+        let mut running = check_with(&["--keep", "-o", "/dev/null"], &program).spawn();
+        let pid = running.program_id();
+        until("threads enough", || (running.stdout().len() >= 2).then_some(()));
+        let dir = running.ledger_dir();
+        for _ in 0..10 {
+            let ledger = Ledger::open(&ledgers(&dir)[0]).expect("readable at any time");
+            if !ledger.is_torn() {
+                assert_in_one_order(&ledger);
+                looks += 1;
+            }
+        }
+        signal(pid, libc::SIGKILL);
+        until("the end", || (!running.is_running()).then_some(()));
+        let ledger = Ledger::open(&ledgers(&dir)[0]).unwrap_or_else(|e| panic!("{round}: {e}"));
+        assert!(!ledger.is_torn(), "round {round}");
+        assert_eq!(ledger.header().lost, 0, "round {round}");
+        assert_in_one_order(&ledger);
+        in_removal += ledger.header().removals & 1;
+        let run = running.wait();
+        assert_eq!(run.verdicts(), [], "{}", run.stderr);
+    }
+    eprintln!("{looks} copies of running servers; {in_removal} of {KILLS} killed in a removal");
+    assert!(looks > 0);
+}
