@@ -74,7 +74,10 @@ fn threads_created_with_a_lock_held_come_to_a_bound_that_the_report_names() {
     let (size, text) = after("check", &[MANY, "held"]);
     eprintln!("{size:?}");
     assert!(size.used < 48 << 20 && size.holds <= 1 << 14, "{size:?}");
-    assert!(text.contains("threads were created with locks held more often than the ledger"), "{text}");
+    assert!(
+        text.contains("threads were created with locks held more often than the ledger"),
+        "{text}"
+    );
 }
 
 /// One thread after the other: all that they did is in one order.

@@ -28,7 +28,7 @@ static void *serve(void *of)
     pthread_mutex_lock(&row);
     pthread_mutex_unlock(&row);
     pthread_mutex_unlock(&request->own);
-    /* Of the creator, which may still hold it. */
+    /* The creator may still hold it. */
     pthread_mutex_lock(&starting);
     pthread_mutex_unlock(&starting);
     return NULL;

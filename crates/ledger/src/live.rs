@@ -48,7 +48,7 @@ pub trait Source {
     }
 }
 
-/// What the header says of numbered tables.
+/// The header's numbers about numbered tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Moment {
     removals: u32,

@@ -715,15 +715,15 @@ pub mod node_flag {
 pub const EVIDENCE_PER_NODE: u32 = 64;
 
 row! {
-    /// A segment (hence a thread) acquired in the context `node`. Of a context that has
-    /// [`EVIDENCE_PER_NODE`] of them, a later one takes the place of the oldest of the second half.
+    /// A segment (hence a thread) acquired in the context `node`. Once a context has
+    /// [`EVIDENCE_PER_NODE`] of them, a later one replaces the oldest of the second half.
     Evidence in Evidence x 16 = 16 bytes {
         /// The context.
         node: u32,
         /// The segment. Changes.
         segment: u32,
-        /// Of the first half, the one before it, 0 if none. Of the second, the next newer one, and of
-        /// the newest the oldest. Changes.
+        /// In the first half, the one before it, 0 if none. In the second half, the next newer one;
+        /// the newest names the oldest. Changes.
         next: u32,
     }
 }

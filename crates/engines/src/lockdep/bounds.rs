@@ -1,10 +1,10 @@
 //! Bounds of what a program that runs for ever would record for ever.
 //!
 //! A thread that ends leaves nothing behind unless something else needs it (`reclaim.rs`). Some
-//! records need threads by themselves: what a lock ordered by being held, what a semaphore ordered, who
-//! signalled. Of these there are as many as a program has such events. So each kind ends at a bound,
-//! and the header says which did. Where such a record could have ordered threads, the header also says
-//! from which segment on orders may be missing: the reader is sure of nothing from there on.
+//! records need threads by themselves: locks held while threads are created, semaphores and barriers,
+//! signals. A program that runs for ever has ever more of them. So each kind has a bound, and the
+//! header names those that were reached. Where such records order threads, the header also has the
+//! last segment before orders may be missing. The reader is not sure of later segments.
 
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -20,7 +20,7 @@ use crate::index::Index;
 /// pair stand for the class alone and are counted in the header as folded.
 const PAIRS_PER_CLASS_PAIR: u32 = 4096;
 
-/// Of the pieces of evidence for one context, those that stay: the first.
+/// Pieces of evidence for one context that stay, the first. The others are the latest.
 const FIRST_EVIDENCE: u32 = EVIDENCE_PER_NODE / 2;
 
 /// Held locks that a context names, once locks are released in another order than taken: with more,
@@ -79,7 +79,7 @@ impl Contexts {
     /// Records that `segment` took context `node`, unless that is known.
     ///
     /// The latest pieces of evidence are a ring: the newest refers to the oldest, which makes room
-    /// for the next. So of a thread that comes late it is on record with whom it can meet.
+    /// for the next. So threads that come late are recorded together with those that they can meet.
     fn attest(&mut self, writer: &mut Writer, node: u32, segment: u32) {
         let key = evidence_key(node, segment);
         if self.evidence.get(writer, key).is_some() {

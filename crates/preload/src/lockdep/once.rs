@@ -41,8 +41,8 @@ pub static HAVE_RUN: AtomicBool = AtomicBool::new(false);
 static RAN: SideTable = SideTable::new();
 
 /// By the place of a thread's row and the segment in which a routine ended: the thread comes after
-/// it. Exact, as a call that is put on record once more would be an order with other locks. The value
-/// says which thread, as the place had another before: so there are no more than places and routines.
+/// it. Exact, as a call that is recorded once more would be an order with other locks. The value
+/// names the thread, as the place had another before. So the table ends at places times routines.
 #[unsafe(link_section = "lockwright_forked")]
 static PAST: SideTable = SideTable::new();
 

@@ -145,8 +145,8 @@ fn a_condition_wait_takes_its_mutex_anew() {
     assert_eq!(verdict(two), ["likely circular-dependency: B A"]);
 }
 
-/// One thread after the other takes the locks in one order, too many to keep all on record. While
-/// those of `meanwhile` come, one takes them in the other.
+/// One thread after the other takes the locks in one order, more than are recorded. One thread that
+/// lives while those of `meanwhile` come takes them in the other order.
 fn one_against_a_thousand(meanwhile: std::ops::Range<u32>) -> Vec<String> {
     let mut story = Story::new();
     for i in 0..1000 {
@@ -172,7 +172,7 @@ fn threads_that_come_early_and_late_are_graded_alike() {
     assert_eq!(one_against_a_thousand(5..10), [ABBA], "early");
     assert_eq!(one_against_a_thousand(990..1000), [ABBA], "late");
     assert_eq!(one_against_a_thousand(20..1000), [ABBA], "early, and up to the end");
-    // Those that it may have met are not on record.
+    // The threads that it may have met are not recorded.
     assert_eq!(one_against_a_thousand(500..510), ["possible circular-dependency: A B"]);
 }
 
