@@ -18,7 +18,6 @@
 use std::io;
 use std::mem::offset_of;
 use std::time::Duration;
-use std::vec::Vec;
 
 use crate::layout::{HEADER_BYTES, Header, TableId};
 use crate::numbered;
