@@ -56,6 +56,19 @@ fn a_lock_that_is_taken_for_good_is_counted_only() {
     assert_eq!(run.code(), 0);
 }
 
+/// A condition wait gives the lock up inside the function. That is no unlock in another pass.
+#[test]
+fn a_condition_wait_is_no_unlock_before_the_function_returns() {
+    for command in ["check", "run"] {
+        for case in ["when-ready", "when-ready-nested"] {
+            let run = under(command, &[""; 0], program("leaked.c")).arg(case).run();
+            let verdicts = run.verdicts();
+            let leaked = verdicts.iter().find(|(kind, _)| *kind == "leaked-lock");
+            assert_eq!(leaked, Some(&("leaked-lock", "possible")), "{command}: {}", run.stderr);
+        }
+    }
+}
+
 #[test]
 fn who_waits_for_itself_had_forgotten_an_unlock() {
     let hung = check(program("leaked.c")).arg("again").run();

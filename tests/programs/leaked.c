@@ -222,6 +222,48 @@ static void whole_life(void)
 	idle();
 }
 
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int ready;
+
+static void *makes_ready(void *nothing)
+{
+	pthread_mutex_lock(&table);
+	ready = 1;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&table);
+	return nothing;
+}
+
+/* Returns with the lock, which a condition wait in it gives up and takes again. */
+NOINLINE static void table_when_ready(void)
+{
+	struct timespec soon = { .tv_nsec = 1 };
+
+	pthread_mutex_lock(&table);
+	pthread_cond_timedwait(&changed, &table, &soon);
+	while (!ready)
+		pthread_cond_wait(&changed, &table);
+}
+
+/* That lock is kept, so no pass shows what the function is to do with it. */
+static void when_ready(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, makes_ready, NULL);
+	table_when_ready();
+	pthread_join(thread, NULL);
+	idle();
+}
+
+/* The wait has another lock held. */
+static void when_ready_nested(void)
+{
+	pthread_mutex_lock(&other);
+	when_ready();
+	pthread_mutex_unlock(&other);
+}
+
 /* A wait in the section. */
 NOINLINE static void sleeps_inside(void)
 {
@@ -244,6 +286,7 @@ static const struct {
 	{ "hang", hang }, { "again", again }, { "at-exit", at_exit },
 	{ "gives-up", gives_up }, { "pair", pair }, { "sometimes", sometimes },
 	{ "whole-life", whole_life }, { "inside", inside },
+	{ "when-ready", when_ready }, { "when-ready-nested", when_ready_nested },
 };
 
 int main(int argc, char **argv)

@@ -302,6 +302,14 @@ pub fn released(thread: &ThreadState, addr: u64) {
     }
 }
 
+/// A condition wait is about to give up the held lock at `addr`, and to take it again.
+#[cold]
+pub fn given_up(thread: &ThreadState, addr: u64) {
+    if let Some(trial) = thread.trial_of(addr) {
+        judge_given_up(trial);
+    }
+}
+
 /// A lock whose call site is a candidate is being released: to be asked from within that call.
 #[cold]
 pub fn judge(trial: Trial) {
@@ -315,6 +323,17 @@ pub fn judge(trial: Trial) {
             was_released(trial.address, false);
         }
         None => {}
+    }
+}
+
+/// A condition wait gives up a lock whose call site is a candidate. The function that still runs may
+/// return with the lock, which the wait takes again. So the wait shows only that a function has
+/// returned. To be called within the wait.
+#[cold]
+pub fn judge_given_up(trial: Trial) {
+    if Frame::outside().and_then(|call| has_returned(trial.frame, call)) == Some(true) {
+        verdict::escaped(trial.address);
+        was_released(trial.address, true);
     }
 }
 

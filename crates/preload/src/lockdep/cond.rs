@@ -232,7 +232,7 @@ pub unsafe fn wait(
             result
         }
         _ => {
-            callsite::released(thread, m as u64);
+            callsite::given_up(thread, m as u64);
             thread.release(m as u64);
             nested(thread, m as u64, lock.ident, site, wait)
         }

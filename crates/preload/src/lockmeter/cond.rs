@@ -84,7 +84,7 @@ pub unsafe fn around<L: Identify>(m: *mut L, site: u64, block: impl FnOnce() -> 
     let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting, address);
     // The hold ends here, as far as can be told: nothing can be done between the mutex's release
     // and the wait, which are one.
-    hold::end(thread, m as u64, || 0);
+    hold::give_up(thread, m as u64);
     let (result, waited) = sync_waits::timed(thread, cell, m as u64, block);
     match (reacquired(thread, m as u64, ident, site, address), waited) {
         (Some(spot), waited) => {

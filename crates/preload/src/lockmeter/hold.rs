@@ -9,6 +9,7 @@
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
+use lockwright_engines::Trial;
 use lockwright_engines::lockmeter::{CellRef, Ending, Hold, MeterThread, Pending, Rest};
 use lockwright_ledger::rows::meter::histogram_kind;
 
@@ -202,6 +203,23 @@ pub fn end_innermost_at(
 #[cold]
 #[inline(never)]
 pub fn end(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    end_and_judge(thread, addr, unlock, callsite::judge)
+}
+
+/// A condition wait is about to give up a lock, and to take it again.
+#[cold]
+pub fn give_up(thread: &mut MeterThread, addr: u64) {
+    end_and_judge(thread, addr, || 0, callsite::judge_given_up);
+}
+
+/// Lets a lock go by `unlock`, and has `judge` look at its call site if that is a candidate.
+#[inline]
+fn end_and_judge(
+    thread: &mut MeterThread,
+    addr: u64,
+    unlock: impl FnOnce() -> c_int,
+    judge: fn(Trial),
+) -> c_int {
     let Some(held) = thread.entry_of(addr) else { return unlock() };
     if MeterThread::recursion_of(&held) != 0 {
         let result = unlock();
@@ -222,7 +240,7 @@ pub fn end(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) 
         }
         record(thread, hold, now);
         if let Some(trial) = MeterThread::trial_of(&held) {
-            callsite::judge(trial);
+            judge(trial);
         }
         if let Some(waited) = thread.kept(&held) {
             wait::record(thread, &waited);
