@@ -101,6 +101,8 @@ const CLEAN: &[(&str, &str)] = &[
     ("exiting.c", "joining"),
     ("cond_misuse.c", "in-turn"),
     ("cond_misuse.c", "cancel"),
+    ("cond_misuse.c", "signal"),
+    ("cond_misuse.c", "broadcast"),
     ("fork_held.c", "unused"),
     ("fork_held.c", "atfork"),
     ("fork_held.c", "early"),

@@ -4,6 +4,8 @@
  *   cond_misuse two      waits on one condition variable with two mutexes at a time
  *   cond_misuse in-turn  with two mutexes, one after the other: clean
  *   cond_misuse cancel   the same, but the first wait is cancelled: clean
+ *   cond_misuse signal   the first wait is signalled, and still waits for its mutex: clean
+ *   cond_misuse broadcast   the same
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,7 +18,7 @@ static pthread_mutex_t config = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t front = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t back = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
-static int done_front, done_back;
+static int done_front, done_back, is_at_back;
 
 static void unlock(void *mutex)
 {
@@ -40,6 +42,7 @@ static void *waits_in_back(void *arg)
 	(void)arg;
 	pthread_setname_np(pthread_self(), "back");
 	pthread_mutex_lock(&back);
+	is_at_back = 1;
 	while (!done_back)
 		pthread_cond_wait(&arrived, &back);
 	pthread_mutex_unlock(&back);
@@ -87,6 +90,26 @@ static void finish(pthread_mutex_t *mutex, int *done)
 	pthread_cond_broadcast(&arrived);
 }
 
+/* The second thread waits with its mutex before the first thread gets its own mutex back. */
+static void woken(int (*wake)(pthread_cond_t *))
+{
+	pthread_t first = begin(waits_in_front, 1), second;
+
+	pthread_mutex_lock(&front);
+	done_front = 1;
+	wake(&arrived);
+	pthread_create(&second, NULL, waits_in_back, NULL);
+	for (int waits = 0; !waits; usleep(1000)) {
+		pthread_mutex_lock(&back);
+		waits = is_at_back;
+		pthread_mutex_unlock(&back);
+	}
+	pthread_mutex_unlock(&front);
+	pthread_join(first, NULL);
+	finish(&back, &done_back);
+	pthread_join(second, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "second";
@@ -104,6 +127,10 @@ int main(int argc, char **argv)
 		finish(&back, &done_back);
 		pthread_join(first, NULL);
 		pthread_join(second, NULL);
+	} else if (!strcmp(how, "signal")) {
+		woken(pthread_cond_signal);
+	} else if (!strcmp(how, "broadcast")) {
+		woken(pthread_cond_broadcast);
 	} else {
 		first = begin(waits_in_front, 1);
 		if (!strcmp(how, "cancel"))

@@ -8,7 +8,7 @@ use lockwright_engines::lockdep::{Acquire, Core, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
-use super::{left_held, misuse, mutex, taken_signals, watch};
+use super::{cond_waits, left_held, misuse, mutex, taken_signals, watch};
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
@@ -19,13 +19,8 @@ use crate::stack::python;
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
 
-/// Waits under way on each condition variable: number << 48 | address of the mutex.
+/// The word of [`cond_waits`] for each condition variable.
 static WAITS: SideTable = SideTable::new();
-
-/// Bits of a [`WAITS`] word that are the mutex's address.
-const ADDRESS: u64 = (1 << 48) - 1;
-/// One wait in a [`WAITS`] word.
-const ONE: u64 = 1 << 48;
 
 /// The mutex that a condition variable was waited on with last: its identity, and [`UNTIMED`].
 #[unsafe(link_section = "lockwright_forked")]
@@ -52,6 +47,9 @@ pub fn signalled(c: Cond, site: u64, to_all: bool) {
     }
     // Who has not been waited for wakes nobody.
     let Some(Ident(word)) = MUTEXES.get(c as u64) else { return };
+    if let Some(waits) = WAITS.word(c as u64) {
+        cond_waits::signal(waits, to_all);
+    }
     thread.signals();
     wakes(thread, c as u64);
     let mutex = Ident(word & !UNTIMED);
@@ -239,7 +237,7 @@ pub unsafe fn wait(
     };
     thread.wait_end();
     if let Some(word) = waits {
-        leave(word);
+        cond_waits::leave(word, result == 0);
     }
     if let Some(begun) = begun {
         taken_signals::woken(thread, c as u64, begun, result);
@@ -310,34 +308,26 @@ pub fn others_held(thread: &ThreadState, address: u64) -> bool {
     thread.held().iter().any(|held| is_kept(held) && held.addr != address)
 }
 
-/// Counts a wait, and tells if those under way on the same condition variable gave another mutex.
+/// Counts a wait, and reports if threads are blocked on the condition variable with another mutex.
 fn enter(
     thread: &mut ThreadState,
     c: Cond,
     m: Mutex,
     ident: Ident,
 ) -> Option<&'static core::sync::atomic::AtomicU64> {
-    let (key, mutex) = (c as u64, m as u64 & ADDRESS);
+    let (key, mutex) = (c as u64, m as u64);
     let word = WAITS.word(key).or_else(|| {
         state::with_core(|_| {
             if WAITS.word(key).is_none() {
-                WAITS.insert(key, Ident(mutex));
+                WAITS.insert(key, Ident(cond_waits::unused(mutex)));
             }
             WAITS.word(key)
         })?
     })?;
-    // Relaxed: a count and an address that say nothing about other memory.
-    let before = word
-        .fetch_update(Relaxed, Relaxed, |old| {
-            let waits = old >> 48;
-            let address = if waits == 0 { mutex } else { old & ADDRESS };
-            Some(waits.wrapping_add(1) << 48 | address)
-        })
-        .unwrap_or(0);
-    if before >> 48 != 0 && before & ADDRESS != mutex {
+    if let Some(bound) = cond_waits::enter(word, mutex).ok()? {
         let other = state::with_core(|core| core.cond_waiter(key, thread.id())).flatten();
         let what = Misuse {
-            detail: before & ADDRESS,
+            detail: bound,
             other_thread: other.map_or(0, |other| other.0),
             other_stack: other.map_or(0, |other| other.1),
             ..Misuse::new(finding_kind::COND_MISMATCH, key, ident)
@@ -350,10 +340,6 @@ fn enter(
 /// A wait on the condition variable at `c` ended without its function's return.
 pub fn left(c: u64) {
     if let Some(word) = WAITS.word(c) {
-        leave(word);
+        cond_waits::leave(word, false);
     }
-}
-
-fn leave(word: &core::sync::atomic::AtomicU64) {
-    let _ = word.fetch_update(Relaxed, Relaxed, |old| (old >> 48 != 0).then(|| old - ONE));
 }

@@ -6,6 +6,7 @@ pub mod annotate;
 pub mod atomic_sleep;
 mod attached;
 pub mod cond;
+mod cond_waits;
 pub mod futex;
 pub mod left_held;
 pub mod life;
