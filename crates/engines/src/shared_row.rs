@@ -39,6 +39,36 @@ pub(crate) struct Words {
     pub addr: *mut u64,
 }
 
+/// Implements [`Row`]: `row!(Row, Fields { guarded, fields })`, where `Fields` has a reference to each of those fields
+/// under its name. `busy`, `waiters` and `addr` are none of them.
+macro_rules! row {
+    ($row:ty, $fields:ident { $($field:ident),+ $(,)? }) => {
+        // SAFETY: `busy`, `waiters` and `addr` are distinct fields, and not among those in braces.
+        unsafe impl $crate::shared_row::Row for $row {
+            type Fields<'a> = $fields<'a>;
+
+            unsafe fn words(row: *mut Self) -> $crate::shared_row::Words {
+                // SAFETY: the caller's promise: a mapped row.
+                unsafe {
+                    $crate::shared_row::Words {
+                        busy: &raw mut (*row).busy,
+                        waiters: &raw mut (*row).waiters,
+                        addr: &raw mut (*row).addr,
+                    }
+                }
+            }
+
+            unsafe fn fields<'a>(row: *mut Self) -> $fields<'a> {
+                // SAFETY: the caller's promise: a mapped row, whose lock it holds. Each reference is to one
+                // field, which is accessed under that lock only.
+                unsafe { $fields { $($field: &mut (*row).$field),+ } }
+            }
+        }
+    };
+}
+
+pub(crate) use row;
+
 /// A mapped row, which stays mapped.
 #[derive(Debug)]
 pub(crate) struct SharedRow<R>(*mut R);

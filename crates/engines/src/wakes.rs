@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicPtr, fence};
 
 use lockwright_ledger::rows::Wake;
 
-use crate::shared_row::{self, SharedRow, Words};
+use crate::shared_row::{self, SharedRow};
 
 /// Sets of words, by a hash of their address, and words of a set that can be waited at at once: of
 /// more than that the wakers are not known.
@@ -216,35 +216,7 @@ impl LastWake<'_> {
     }
 }
 
-// SAFETY: `busy`, `waiters` and `addr` are distinct fields, and `LastWake` has none of them.
-unsafe impl shared_row::Row for Wake {
-    type Fields<'a> = LastWake<'a>;
-
-    unsafe fn words(row: *mut Self) -> Words {
-        // SAFETY: the caller's promise: a mapped row.
-        unsafe {
-            Words {
-                busy: &raw mut (*row).busy,
-                waiters: &raw mut (*row).waiters,
-                addr: &raw mut (*row).addr,
-            }
-        }
-    }
-
-    unsafe fn fields<'a>(row: *mut Self) -> LastWake<'a> {
-        // SAFETY: the caller's promise: a mapped row, whose lock it holds. Each reference is to one
-        // field, which is accessed under that lock only.
-        unsafe {
-            LastWake {
-                tid: &mut (*row).tid,
-                site: &mut (*row).site,
-                stack: &mut (*row).stack,
-                when_ns: &mut (*row).when_ns,
-                wakes: &mut (*row).wakes,
-            }
-        }
-    }
-}
+shared_row::row!(Wake, LastWake { tid, site, stack, when_ns, wakes });
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use lockwright_ledger::rows::meter::{BOARD_HOLDS, BOARD_SITES, Board};
 
 use super::pending::Shares;
-use crate::shared_row::{self, SharedRow, Words};
+use crate::shared_row::{self, SharedRow};
 
 /// Hash buckets: words that a holder looks at.
 const BUCKETS: usize = 1024;
@@ -238,38 +238,10 @@ pub(crate) struct BoardSums<'a> {
     hold_sites: &'a mut [u32; BOARD_HOLDS],
 }
 
-// SAFETY: `busy`, `waiters` and `addr` are distinct fields, and `BoardSums` has none of them.
-unsafe impl shared_row::Row for Board {
-    type Fields<'a> = BoardSums<'a>;
-
-    unsafe fn words(row: *mut Self) -> Words {
-        // SAFETY: the caller's promise: a mapped row.
-        unsafe {
-            Words {
-                busy: &raw mut (*row).busy,
-                waiters: &raw mut (*row).waiters,
-                addr: &raw mut (*row).addr,
-            }
-        }
-    }
-
-    unsafe fn fields<'a>(row: *mut Self) -> BoardSums<'a> {
-        // SAFETY: the caller's promise: a mapped row, whose lock it holds. Each reference is to one
-        // field, which is accessed under that lock only.
-        unsafe {
-            BoardSums {
-                len: &mut (*row).len,
-                others: &mut (*row).others,
-                last: &mut (*row).last,
-                sites: &mut (*row).sites,
-                ticks: &mut (*row).ticks,
-                holds: &mut (*row).holds,
-                hold_since: &mut (*row).hold_since,
-                hold_sites: &mut (*row).hold_sites,
-            }
-        }
-    }
-}
+shared_row::row!(
+    Board,
+    BoardSums { len, others, last, sites, ticks, holds, hold_since, hold_sites }
+);
 
 /// The list's link: the address of the next board.
 unsafe fn link(board: *mut Board) -> &'static AtomicPtr<Board> {
