@@ -55,6 +55,19 @@ struct ns_ids {
 	u32 tgid;
 };
 
+/* The ids of the calling thread, as pid_tgid() has them, in the PID namespace that nsfs has as this inode of this
+ * device; of no inode, in the initial one. 0: it has none there. */
+INLINE u64 ids_in(u64 device, u64 inode)
+{
+	struct ns_ids ids = { 0 };
+
+	if (!inode)
+		return pid_tgid();
+	if (ns_pid_tgid(device, inode, &ids, sizeof(ids)))
+		return 0;
+	return (u64)ids.tgid << 32 | ids.pid;
+}
+
 /* Arguments of a raw tracepoint. */
 struct raw_args {
 	u64 args[0];

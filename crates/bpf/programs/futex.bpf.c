@@ -164,18 +164,14 @@ INLINE u64 chosen(void)
 {
 	u32 zero = 0;
 	struct settings *set = map_lookup(&settings, &zero);
-	struct ns_ids ids = { 0 };
 	u64 id;
 	u32 tgid;
 
 	if (!set)
 		return 0;
-	if (!set->inode)
-		id = pid_tgid();
-	else if (ns_pid_tgid(set->device, set->inode, &ids, sizeof(ids)))
+	id = ids_in(set->device, set->inode);
+	if (!id)
 		return 0;
-	else
-		id = (u64)ids.tgid << 32 | ids.pid;
 	tgid = (u32)(id >> 32);
 	if (tgid == set->but || (set->only && set->only != tgid))
 		return 0;

@@ -175,13 +175,8 @@ INLINE u64 visible_ids(void)
 {
 	u32 zero = 0;
 	struct settings *set = map_lookup(&settings, &zero);
-	struct ns_ids ids = { 0 };
 
-	if (!set || !set->inode)
-		return pid_tgid();
-	if (ns_pid_tgid(set->device, set->inode, &ids, sizeof(ids)))
-		return 0;
-	return (u64)ids.tgid << 32 | ids.pid;
+	return set ? ids_in(set->device, set->inode) : pid_tgid();
 }
 
 INLINE void count(const struct begun *begun)
