@@ -10,7 +10,7 @@ use lockwright_ledger::rows::meter::{Site, wait_kind};
 use lockwright_ledger::rows::{ClassOps, DebugCounts};
 
 use crate::lockmeter::model::is_metered;
-use crate::lockmeter::model::sums::{self, Sums};
+use crate::lockmeter::model::sums::SiteRows;
 use crate::model::Model;
 
 /// Acquisitions by merged class, or `None` where nobody has counted them. A class that is not in
@@ -28,10 +28,10 @@ pub fn class_ops(model: &Model<'_>) -> Option<BTreeMap<u32, u64>> {
             counted.for_each(|(class, count)| add(class, count));
         }
     } else if is_metered(ledger) {
-        let sums = sums::by_site(ledger);
+        let sums = SiteRows::new(ledger);
         for (id, site) in ledger.rows::<Site>() {
             if site.wait == wait_kind::LOCK && site.class != 0 {
-                add(site.class, sums.get(&id).map_or(0, Sums::acquisitions));
+                add(site.class, sums.acquisitions(id));
             }
         }
     } else {

@@ -19,7 +19,7 @@ pub struct WholeFile {
 
 #[derive(Debug)]
 enum Way {
-    /// A new file takes this one's place. What goes in so far.
+    /// A new file takes this one's place. What goes in so far, if it is kept.
     Replace(PathBuf, Vec<u8>),
     /// The file stays the one it is.
     InPlace(File),
@@ -60,14 +60,31 @@ impl WholeFile {
         match &mut self.way {
             Way::Replace(path, contents) => {
                 *contents = bytes.to_vec();
-                replace(path, contents)
+                replace(path, |file| file.write_all(contents))
             }
             Way::InPlace(file) => {
-                if file.metadata()?.is_file() {
-                    file.set_len(0)?;
-                    file.rewind()?;
-                }
+                begin(file)?;
                 file.write_all(bytes)
+            }
+        }
+    }
+
+    /// As [`Self::put`], of what `write` writes, which may be large: it is not kept, so nothing can be added to it.
+    ///
+    /// # Errors
+    /// As for [`Self::put`].
+    pub fn put_by(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match &mut self.way {
+            Way::Replace(path, contents) => {
+                *contents = Vec::new();
+                replace(path, |file| write(file))
+            }
+            Way::InPlace(file) => {
+                begin(file)?;
+                write(file)
             }
         }
     }
@@ -80,7 +97,7 @@ impl WholeFile {
         match &mut self.way {
             Way::Replace(path, contents) => {
                 contents.extend_from_slice(bytes);
-                replace(path, contents)
+                replace(path, |file| file.write_all(contents))
             }
             Way::InPlace(file) => file.write_all(bytes),
         }
@@ -119,11 +136,20 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     (0..10).map(new).find(|made| !is_taken(made)).unwrap_or_else(|| new(10))
 }
 
-/// Has a file with these contents take the place of the one at `path`, if there is one.
-fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+/// A file that is written in place is written from its begin.
+fn begin(file: &mut File) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+        file.rewind()?;
+    }
+    Ok(())
+}
+
+/// Has a file that `write` fills take the place of the one at `path`, if there is one.
+fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let (temporary, mut file) = create_beside(path)?;
-    let mut fill = || {
-        file.write_all(contents)?;
+    let fill = || {
+        write(&mut file)?;
         if let Ok(before) = path.metadata() {
             file.set_permissions(before.permissions())?;
         }
@@ -181,6 +207,15 @@ mod tests {
             file.put(b"one").unwrap();
             file.put(b"two").unwrap();
             file.add(b", three").unwrap();
+            file.put_by(|out| out.write_all(b"streamed").and_then(|()| out.write_all(b", too")))
+                .unwrap();
+        }
+        for path in [&old, &new] {
+            assert_eq!(fs::read_to_string(path).unwrap(), "streamed, too");
+        }
+        for file in &mut files {
+            file.put(b"two").unwrap();
+            file.add(b", three").unwrap();
         }
         for path in [&old, &new] {
             assert_eq!(fs::read_to_string(path).unwrap(), "two, three");
@@ -229,6 +264,7 @@ mod tests {
         let away = dir.0.with_extension("away");
         fs::rename(&dir.0, &away).unwrap();
         assert!(file.put(b"new").is_err());
+        assert!(file.put_by(|out| out.write_all(b"new")).is_err());
         fs::rename(&away, &dir.0).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before");
         assert_eq!(dir.names(), ["report"]);

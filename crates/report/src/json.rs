@@ -1,6 +1,8 @@
 //! The report for machines: docs/report-schema.md describes it, docs/report.schema.json is its
 //! schema.
 
+use std::io;
+
 use serde::Serialize;
 
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
@@ -224,14 +226,26 @@ pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
 
 /// As [`render_with`], with what the user's files say of the findings.
 pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> String {
-    text(&document(judged, metered))
+    plain::json_text(&document(judged, metered))
+}
+
+/// As [`render_judged`], written out as it is made.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn write_judged(
+    judged: &Judged<'_>,
+    metered: Option<&MeterReport>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    plain::write_json(&document(judged, metered), out)
 }
 
 /// As [`render_judged`], of what several runs make together.
 pub fn render_merged(judged: &Judged<'_>, merged: &Merged) -> String {
     let mut document = document(judged, None);
     document.runs = Some(&merged.runs);
-    text(&document)
+    plain::json_text(&document)
 }
 
 fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Document<'r> {
@@ -259,11 +273,4 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         baseline: judged.baseline.map(|file| Compared { file, gone: &judged.gone }),
         meter: metered.map(lockmeter::json::Document::new),
     }
-}
-
-fn text(document: &Document<'_>) -> String {
-    let mut text = serde_json::to_string_pretty(document)
-        .expect("strings and numbers under string keys always serialise");
-    text.push('\n');
-    plain::json(text)
 }

@@ -11,6 +11,8 @@
 //! that a forgotten call cannot move a cursor or clear a screen.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 
 /// A control to a terminal, or to whatever lays out the text.
 ///
@@ -94,14 +96,21 @@ fn style(text: &str) -> Option<usize> {
 /// A JSON document with the controls in its strings as escapes. Outside of strings there are none
 /// but white space.
 pub fn json(document: String) -> String {
-    use std::fmt::Write;
-    let passes = |c: char| !is_control(c) || c <= ' ';
-    if document.chars().all(passes) {
+    if document.chars().all(passes_in_json) {
         return document;
     }
     let mut out = String::with_capacity(document.len());
+    escape(&document, &mut out);
+    out
+}
+
+fn passes_in_json(c: char) -> bool {
+    !is_control(c) || c <= ' '
+}
+
+fn escape(document: &str, out: &mut String) {
     for c in document.chars() {
-        if passes(c) {
+        if passes_in_json(c) {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
@@ -110,7 +119,52 @@ pub fn json(document: String) -> String {
             }
         }
     }
-    out
+}
+
+/// Serialises a document to `out` as [`json`] has it, indented, with a newline at its end. A large one so takes
+/// no memory.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn write_json(document: &impl serde::Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut out = JsonWriter { out: io::BufWriter::new(out), escaped: String::new() };
+    serde_json::to_writer_pretty(&mut out, document)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// As [`write_json`], as a text.
+pub fn json_text(document: &impl serde::Serialize) -> String {
+    let mut text = Vec::new();
+    write_json(document, &mut text)
+        .expect("strings and numbers under string keys always serialise");
+    String::from_utf8(text).expect("the writer takes text only")
+}
+
+/// Writes a document with the controls in its strings as escapes. The serialiser hands over whole characters.
+struct JsonWriter<W: io::Write> {
+    out: io::BufWriter<W>,
+    escaped: String,
+}
+
+impl<W: io::Write> io::Write for JsonWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The one control of ASCII that a serialiser leaves as it is.
+        if bytes.iter().all(|&byte| byte < 0x7f) {
+            self.out.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.escaped.clear();
+        escape(text, &mut self.escaped);
+        self.out.write_all(self.escaped.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 #[cfg(test)]
@@ -147,5 +201,6 @@ mod tests {
         assert!(!document.chars().any(|c| is_control(c) && c != '\n'), "{document}");
         let read: Vec<String> = serde_json::from_str(&document).expect("a document");
         assert_eq!(read, [name]);
+        assert_eq!(json_text(&[name]), document + "\n");
     }
 }

@@ -21,7 +21,7 @@ fn class(name: &str) -> LockClass {
     LockClass {
         name: Name::symbol(name),
         kind: "mutex",
-        created: Vec::new(),
+        created: [].into(),
         locks: 1,
         acquisitions: None,
     }
@@ -29,7 +29,7 @@ fn class(name: &str) -> LockClass {
 
 fn edge(held: usize, acquired: usize, grade: Option<Grade>) -> Dependency {
     let cycle = grade.map(|grade| CyclicPair { is_recorded: true, grade: Some(grade) });
-    Dependency { held, acquired, cycle, held_at: Vec::new(), acquired_at: Vec::new() }
+    Dependency { held, acquired, cycle, held_at: [].into(), acquired_at: [].into() }
 }
 
 /// The vault and the ledger in both orders, and a third lock.

@@ -3,6 +3,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind};
@@ -68,7 +69,7 @@ pub struct Classes<'a> {
     ledger: &'a Ledger,
     index: usize,
     /// By group, of which the first has none.
-    keys: Vec<Key>,
+    keys: Vec<Rc<Key>>,
     /// By id of the class row.
     by_row: Vec<Option<Member>>,
     /// By class of ends of threads ([`super::thread_ends`]).
@@ -248,8 +249,8 @@ impl<'a> Classes<'a> {
                 _ => elsewhere(sources, ledger, id, row),
             }
         };
-        let mut made: HashMap<u32, Made> =
-            rows.iter().map(|(id, ledger, row)| (*id, by_origin(*id, *ledger, row))).collect();
+        let mut made: Vec<Made> =
+            rows.iter().map(|(id, ledger, row)| by_origin(*id, *ledger, row)).collect();
         roles::part(sources, index, &rows, &mut made);
         let mut this = Self {
             groups: vec![unknown()],
@@ -262,15 +263,15 @@ impl<'a> Classes<'a> {
             by_row: Vec::new(),
             thread_ends: Vec::new(),
         };
-        let mut groups: HashMap<Key, u32> = HashMap::new();
-        for &(id, ledger, row) in &rows {
+        let mut groups: HashMap<Rc<Key>, u32> = HashMap::new();
+        for (&(id, ledger, row), made) in rows.iter().zip(made) {
             let base = this.group_of(row.parent);
-            let (key, group, element) = match made.remove(&id) {
-                Some(made) if ledger != index || !is_subclass(&row) || base == 0 => made,
+            let (key, group, element) = match made {
+                made if ledger != index || !is_subclass(&row) || base == 0 => made,
                 _ => in_subclass(base, this.plain(base), &row),
             };
-            let group = *groups.entry(key).or_insert_with_key(|key| {
-                this.keys.push(key.clone());
+            let group = *groups.entry(Rc::new(key)).or_insert_with_key(|key| {
+                this.keys.push(Rc::clone(key));
                 this.groups.push(group);
                 this.groups.len() as u32 - 1
             });
@@ -340,7 +341,7 @@ impl<'a> Classes<'a> {
             let member = Member { group, kind, element: None, nest: 0, is_mixed: false };
             self.thread_ends.push(member);
             // By the whole stack: one function may create all threads of a program.
-            self.keys.push(Key::ThreadEnd(index, stack));
+            self.keys.push(Rc::new(Key::ThreadEnd(index, stack)));
             let (origin, created) = (LockOrigin::Init, (index, stack));
             self.groups.push(ClassGroup { name, kind, origin, created, ..unknown() });
         }
@@ -434,7 +435,7 @@ impl<'a> Classes<'a> {
 
     /// What merged class `group` is known by in other processes too.
     pub fn key(&self, group: u32) -> ClassKey {
-        let key = |group: u32| self.keys.get((group as usize).checked_sub(1)?);
+        let key = |group: u32| self.keys.get((group as usize).checked_sub(1)?).map(Rc::as_ref);
         let (mut base, mut subclasses) = (key(group), Vec::new());
         while let Some(&Key::Subclass(of, subclass)) = base {
             subclasses.push(subclass);

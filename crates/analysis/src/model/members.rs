@@ -3,6 +3,7 @@
 //! does what suppressions know it by: sources are not on every machine.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use lockwright_ledger::rows::{Class, class_origin};
 
@@ -42,7 +43,7 @@ pub fn name(
     symbols: &[&dyn Symbolise],
     creations: &[Creation],
     (index, acquired): (usize, impl Fn(usize) -> HashSet<u32>),
-    keys: &[Key],
+    keys: &[Rc<Key>],
     groups: &mut [ClassGroup],
 ) {
     let mut names: HashMap<usize, Option<String>> = HashMap::new();
@@ -98,8 +99,8 @@ pub fn name(
     }
     for (group, key) in keys.iter().enumerate() {
         // The class that a subclass is of stands before it.
-        if let Key::Subclass(of, subclass) = key
-            && let Some(base) = (*of as usize).checked_sub(1).filter(|&base| base < group)
+        if let Key::Subclass(of, subclass) = **key
+            && let Some(base) = (of as usize).checked_sub(1).filter(|&base| base < group)
             && groups[base].by_place.is_some()
         {
             let name = format!("{}/{subclass}", groups[base].name);

@@ -68,8 +68,9 @@ impl<'a> Model<'a> {
     /// Builds the model of ledger `index` of `sources`.
     pub fn new(sources: &Sources<'a>, index: usize) -> Self {
         let ledger = &sources.ledgers[index];
-        let trie = Trie::new(ledger);
+        // Before the contexts: this takes the more memory while it is made, and keeps the less.
         let mut classes = Classes::new(sources, index);
+        let trie = Trie::new(ledger);
         classes.add_thread_ends(sources, index, trie.thread_ends());
         Self {
             ledger,

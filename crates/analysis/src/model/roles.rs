@@ -27,20 +27,14 @@ use crate::symbolize::wrapper::own_frames;
 const PLACES: usize = 2;
 
 /// Parts the classes in `made` of the locks of one array, and of one place that initialises them.
-/// `rows` are all class rows: their ids, and where each is recorded.
-pub fn part(
-    sources: &Sources<'_>,
-    index: usize,
-    rows: &[(u32, usize, Class)],
-    made: &mut HashMap<u32, Made>,
-) {
+/// `rows` are all class rows, by id: their ids, and where each is recorded; `made` has the class of each.
+pub fn part(sources: &Sources<'_>, index: usize, rows: &[(u32, usize, Class)], made: &mut [Made]) {
     let mut classes: HashMap<Key, Vec<u32>> = HashMap::new();
-    for &(id, _, ref row) in rows {
+    for (&(id, _, ref row), (key, ..)) in rows.iter().zip(&*made) {
         // That one of them is no lock says something of those that are used in other ways, too.
         if row.kind == lock_kind::SEMAPHORE {
             continue;
         }
-        let (key, ..) = &made[&id];
         let is_array = matches!(
             key,
             Key::Variable { offset: None, .. } | Key::Member { is_element: true, .. }
@@ -66,8 +60,8 @@ pub fn part(
                 others.flat_map(|row| way_to(sources, by_id[row])).map(|(key, _)| key).collect();
             let own = way.into_iter().find(|(key, _)| !of_others.contains(key));
             for row in &role {
-                if let Some(made) = made.get_mut(row) {
-                    set_role(made, role.len() == 1, first.offset, own.as_ref());
+                if let Ok(at) = rows.binary_search_by_key(row, |of| of.0) {
+                    set_role(&mut made[at], role.len() == 1, first.offset, own.as_ref());
                 }
             }
         }

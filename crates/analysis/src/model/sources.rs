@@ -91,7 +91,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Those of all ledgers.
-    pub(super) fn all_symbols(&self) -> &'a [&'a dyn Symbolise] {
+    pub(crate) fn all_symbols(&self) -> &'a [&'a dyn Symbolise] {
         self.symbols
     }
 

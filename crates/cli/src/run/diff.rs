@@ -25,7 +25,7 @@ pub fn run(args: &DiffArgs) -> Result<Ending> {
     for condition in &args.fail_if {
         judged.extend(condition.judge(&comparison)?);
     }
-    output.write_json_text(&json::render(&comparison, &judged))?;
+    output.write_json_by(|out| json::write(&comparison, &judged, out))?;
     output.write_page_text(|| html::render_diff(&comparison, &judged))?;
     output.list(&text::render(&comparison, &judged, args.top))?;
     let failed = judged.iter().any(|one| one.verdict == Verdict::Exceeded);

@@ -301,9 +301,10 @@ impl Output {
         let Some(sink) = &mut self.json else { return Ok(()) };
         match (found, metered) {
             (Some(found), metered) => {
-                sink.put(&json::render_judged(&self.verdicts.judge(found), metered))
+                let judged = self.verdicts.judge(found);
+                sink.put_by(|out| json::write_judged(&judged, metered, out))
             }
-            (None, Some(metered)) => sink.put(&lockmeter::json::render(metered)),
+            (None, Some(metered)) => sink.put_by(|out| lockmeter::json::write(metered, out)),
             (None, None) => Ok(()),
         }
     }
@@ -401,6 +402,17 @@ impl Output {
     /// If the file cannot be written.
     pub fn write_json_text(&mut self, text: &str) -> Result<()> {
         self.json.as_mut().map_or(Ok(()), |sink| sink.put(&plain::json(text.to_owned())))
+    }
+
+    /// Writes JSON as `write` makes it, if it was asked for.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_json_by(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        self.json.as_mut().map_or(Ok(()), |sink| sink.put_by(write))
     }
 
     /// Of what could not be written, tells all but the last, and hands that back: what else was

@@ -47,6 +47,15 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     missing.extend(unwatched::gaps(&unwatched, first));
     let symbols = AllSymbols::new(&ledgers);
     let symbols = symbols.each();
+    // One after the other: either takes much memory while it is made, and little of that stays.
+    let mut found = ledgers.iter().any(is_checked).then(|| {
+        let mut report = check::find(&ledgers, &symbols, &output);
+        ends.settle(&mut report.processes);
+        report.unwatched.clone_from(&unwatched);
+        report.summary.completeness.gaps.extend_from_slice(&missing);
+        doctor::explain(&mut report);
+        report
+    });
     let measured = ledgers.iter().any(model::is_metered).then(|| {
         let mut report = model::build_with(&ledgers, &symbols, &ends.waited_for);
         ends.settle(&mut report.processes);
@@ -55,14 +64,6 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         doctor::explain_measurement(&mut report);
         report.cost = cost_file::Known::read(&args.ledgers)
             .map(|known| known.cost(&report, ledgers.iter().map(recording_ns).sum()));
-        report
-    });
-    let mut found = ledgers.iter().any(is_checked).then(|| {
-        let mut report = check::find(&ledgers, &symbols, &output);
-        ends.settle(&mut report.processes);
-        report.unwatched.clone_from(&unwatched);
-        report.summary.completeness.gaps.extend_from_slice(&missing);
-        doctor::explain(&mut report);
         report
     });
     let mut done = vec![

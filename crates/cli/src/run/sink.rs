@@ -86,6 +86,25 @@ impl Sink {
         }
     }
 
+    /// As [`Self::put_bytes`], of what `write` writes.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn put_by(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        match self {
+            Self::File(file, path) => file.put_by(write).map_err(|error| unwritable(path, &error)),
+            // There is no place left to complain.
+            Self::Stderr => {
+                let _ = write(&mut io::stderr());
+                Ok(())
+            }
+            Self::Stdout => {
+                let mut out = io::stdout().lock();
+                written(write(&mut out).and_then(|()| out.flush()))
+            }
+        }
+    }
+
     /// Writes after what was written before.
     ///
     /// # Errors
@@ -115,11 +134,7 @@ impl Sink {
             }
             Self::Stdout => {
                 let mut out = io::stdout().lock();
-                match out.write_all(bytes).and_then(|()| out.flush()) {
-                    // Who reads it has read enough.
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                    done => done.map_err(|error| unwritable("standard output", &error)),
-                }
+                written(out.write_all(bytes).and_then(|()| out.flush()))
             }
             Self::File(file, path) => file.add(bytes).map_err(|error| unwritable(path, &error)),
         }
@@ -129,6 +144,15 @@ impl Sink {
 /// What passes in a text that has colours or none.
 pub const fn styles(colour: bool) -> Styles {
     if colour { Styles::Sgr } else { Styles::None }
+}
+
+/// Whether standard output was written.
+fn written(done: io::Result<()>) -> Result<()> {
+    match done {
+        // Its reader has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done.map_err(|error| unwritable("standard output", &error)),
+    }
 }
 
 fn unwritable(path: &str, error: &io::Error) -> Error {

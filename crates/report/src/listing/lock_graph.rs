@@ -1,8 +1,11 @@
 //! Classes and dependencies as data: what formats draw and list.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::mode;
 
 use super::{Process, processes};
 use lockwright_analysis::class_ops::class_ops;
@@ -34,7 +37,7 @@ pub struct LockClass {
     pub kind: &'static str,
     /// Where it was created, from the first frame of the program's own code on; empty for static
     /// locks.
-    pub created: Vec<Frame>,
+    pub created: Rc<[Frame]>,
     /// Its locks.
     pub locks: u64,
     /// Acquisitions, where they were counted by class.
@@ -51,9 +54,9 @@ pub struct Dependency {
     /// What is known of the cycle that it lies on, if any.
     pub cycle: Option<CyclicPair>,
     /// Where the held lock was taken the first time it was seen, innermost own frame first.
-    pub held_at: Vec<Frame>,
+    pub held_at: Rc<[Frame]>,
     /// Where the other was acquired then.
-    pub acquired_at: Vec<Frame>,
+    pub acquired_at: Rc<[Frame]>,
 }
 
 /// The graph of each process that has locks, with names from `symbols[i]` for `ledgers[i]`.
@@ -72,9 +75,14 @@ fn one(process: &Process<'_>) -> LockGraph {
     used.extend(pairs.keys().flat_map(|&(held, acquired)| [held, acquired]));
     let numbers: BTreeMap<u32, usize> = used.iter().copied().zip(0..).collect();
     let ops = class_ops(model);
+    // Many locks are created, and taken, at few places.
+    let known: RefCell<HashMap<u32, Rc<[Frame]>>> = RefCell::default();
     let frames = |stack: u32| match stack {
-        0 => Vec::new(),
-        stack => own_frames(&model.stack(stack)).to_vec(),
+        0 => Rc::default(),
+        stack => {
+            let own = || own_frames(&model.stack(stack)).into();
+            Rc::clone(known.borrow_mut().entry(stack).or_insert_with(own))
+        }
     };
     let class = |&id: &u32| {
         let group = model.classes.group(id);
@@ -82,12 +90,12 @@ fn one(process: &Process<'_>) -> LockGraph {
             name: group.name(),
             kind: LockKind::of(group.kind).name(),
             // Where a parent process created it, its own stacks are not ours to number.
-            created: if group.is_static { Vec::new() } else { frames(own_stack(process, id)) },
+            created: if group.is_static { Rc::default() } else { frames(own_stack(process, id)) },
             locks: group.locks,
             acquisitions: ops.as_ref().map(|ops| ops.get(&id).copied().unwrap_or(0)),
         }
     };
-    let examples = examples(process);
+    let examples = examples(process, &pairs);
     let mut edges: Vec<Dependency> = pairs
         .into_iter()
         .map(|(pair, cycle)| {
@@ -116,15 +124,27 @@ fn own_stack(process: &Process<'_>, class: u32) -> u32 {
     if ledger == process.index { stack } else { 0 }
 }
 
-/// Stacks at which a pair was seen first: of the lock held, and of the one acquired.
-fn examples(process: &Process<'_>) -> BTreeMap<(u32, u32), (u32, u32)> {
+/// Stacks at which each of `pairs` was seen first: of the lock held, and of the one acquired.
+fn examples(
+    process: &Process<'_>,
+    pairs: &BTreeMap<(u32, u32), Option<CyclicPair>>,
+) -> BTreeMap<(u32, u32), (u32, u32)> {
     let model = &process.model;
     let group = |class| model.classes.group_of(class);
+    let on_cycles: BTreeSet<u32> =
+        pairs.iter().filter(|(_, cycle)| cycle.is_some()).map(|((_, to), _)| *to).collect();
     let mut examples = BTreeMap::new();
     for (id, node) in model.trie.contexts() {
+        let acquired = group(node.class);
         for (_, held) in model.trie.held(id) {
-            let pair = (group(held.class), group(node.class));
-            examples.entry(pair).or_insert((held.stack, node.stack));
+            let pair = (group(held.class), acquired);
+            if pairs.contains_key(&pair) {
+                examples.entry(pair).or_insert((held.stack, node.stack));
+            }
+            // A pair further out is only listed if it is on a cycle.
+            if held.mode & mode::TRY == 0 && !on_cycles.contains(&acquired) {
+                break;
+            }
         }
     }
     examples

@@ -73,7 +73,7 @@ mod tests {
                 is_symbol: true,
                 by_place: None,
                 kind: 1,
-                created: Vec::new(),
+                created: std::rc::Rc::default(),
                 origin: crate::finding::LockOrigin::Static,
                 locks: 1,
                 measured_ns: 1,

@@ -1,6 +1,7 @@
 //! Puts two sides next to each other.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::bootstrap::{Bootstrap, ratio};
 use super::matching::{Key, Positions, Side};
@@ -40,7 +41,7 @@ pub struct Compared {
     /// What it is called, after if it is there.
     pub name: Name,
     /// For a site, where it is, as on the side that `name` is of.
-    pub stack: Vec<Frame>,
+    pub stack: Rc<[Frame]>,
     /// For a site, how it takes the lock.
     pub mode: Option<Mode>,
     /// Runs before that have it.
@@ -93,7 +94,7 @@ impl Compared {
 /// What is collected of a lock or site, run by run.
 struct Row {
     name: Name,
-    stack: Vec<Frame>,
+    stack: Rc<[Frame]>,
     mode: Option<Mode>,
     runs: [BTreeMap<usize, Sample>; 2],
     sites: BTreeMap<String, Row>,
@@ -103,7 +104,7 @@ impl Row {
     fn new() -> Self {
         Self {
             name: Name::default(),
-            stack: Vec::new(),
+            stack: Rc::default(),
             mode: None,
             runs: [BTreeMap::new(), BTreeMap::new()],
             sites: BTreeMap::new(),

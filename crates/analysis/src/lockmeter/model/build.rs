@@ -1,7 +1,8 @@
 //! Puts the ledgers' sums together: sites that are one place become one, locks of one class one
 //! lock.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::engines;
@@ -15,7 +16,9 @@ use super::report::{
     At, Blame, Call, Futex, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait,
     WaitKind, Waker,
 };
-use super::{order, sums, waiting};
+use super::site_table::SiteTable;
+use super::sums::{Blames, SiteRows};
+use super::{order, waiting};
 use crate::all_symbols::AllSymbols;
 use crate::analyse::{describe, in_order_of_start};
 use crate::completeness;
@@ -23,7 +26,7 @@ use crate::finding::Frame;
 use crate::finding::coverage::{Completeness, Gap, Note, Untimed};
 use crate::finding::futex::FutexKind;
 use crate::model::{
-    ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
+    ClassGroup, ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
 };
 
 use crate::symbolize::futexes;
@@ -42,26 +45,28 @@ pub fn build(ledgers: &[Ledger], ends: &[End]) -> MeterReport {
 /// As [`build`], with names from `symbols[i]` for `ledgers[i]`.
 pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) -> MeterReport {
     let sources = Sources::new(ledgers, symbols);
-    let mut builder = Builder::default();
-    let mut processes = Vec::new();
-    let order = in_order_of_start(ledgers);
-    for index in order.into_iter().filter(|&index| is_metered(&ledgers[index])) {
+    let mut processes: Vec<Process> = Vec::new();
+    let mut ended = Vec::new();
+    let mut order = in_order_of_start(ledgers);
+    order.retain(|&index| is_metered(&ledgers[index]));
+    let mut builder = Builder { are_several: order.len() > 1, ..Builder::default() };
+    for &index in &order {
         let source = Source::new(&sources, index, processes.len(), ends);
         builder.add(&source);
-        processes.push((ledgers[index].header(), source));
+        processes.push(source.process());
+        ended.push(source.end_ns);
     }
-    let start = processes.iter().map(|(header, _)| header.start_ns).min().unwrap_or(0);
-    let end = processes.iter().map(|(_, source)| source.end_ns).max().unwrap_or(0);
-    let by_instance = !processes.is_empty() && processes.iter().all(|(h, _)| h.by_instance != 0);
-    let processors =
-        processes.iter().map(|(header, _)| header.processors).max().unwrap_or(0).max(1);
-    let gaps = processes.iter().flat_map(|(_, source)| {
-        let pid = source.ledger.header().pid;
-        completeness::missing(source.ledger).into_iter().map(move |missing| Gap { pid, missing })
+    let headers = || order.iter().map(|&index| ledgers[index].header());
+    let start = headers().map(|header| header.start_ns).min().unwrap_or(0);
+    let end = ended.into_iter().max().unwrap_or(0);
+    let by_instance = !processes.is_empty() && headers().all(|header| header.by_instance != 0);
+    let processors = headers().map(|header| header.processors).max().unwrap_or(0).max(1);
+    let gaps = order.iter().flat_map(|&index| {
+        let pid = ledgers[index].header().pid;
+        let missing = completeness::missing(&ledgers[index]);
+        missing.into_iter().map(move |missing| Gap { pid, missing })
     });
     let completeness = Completeness { gaps: gaps.collect() };
-    let processes: Vec<Process> =
-        processes.into_iter().map(|(_, source)| source.process()).collect();
     let mut report = MeterReport {
         elapsed_ns: end.saturating_sub(start),
         lost: processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.lost)),
@@ -77,12 +82,11 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) 
 }
 
 /// The last moment that is known of a process which did not say when it ended, CLOCK_MONOTONIC.
-fn last_known(ledger: &Ledger, ticks: &Ticks, sums: &BTreeMap<u32, sums::Sums>) -> u64 {
+fn last_known(ledger: &Ledger, ticks: &Ticks, sums: &SiteRows<'_>) -> u64 {
     let header = ledger.header();
-    sums.values()
-        .flat_map(|sums| &sums.held_since)
-        .chain(&waiting::since(ledger))
-        .map(|&since| ticks.monotonic_ns(since))
+    sums.held_since()
+        .chain(waiting::since(ledger))
+        .map(|since| ticks.monotonic_ns(since))
         .fold(header.clock_pairs[3].max(header.start_ns), u64::max)
 }
 
@@ -100,10 +104,11 @@ struct Source<'a> {
     end_ns: u64,
     /// That is when it ended, not the last that is known of it.
     has_ended: bool,
-    sums: BTreeMap<u32, sums::Sums>,
+    sums: SiteRows<'a>,
     /// Why times are missing.
     untimed: Option<Untimed>,
-    created: HashMap<u32, Vec<crate::finding::Frame>>,
+    /// Those of all ledgers.
+    all_symbols: &'a [&'a dyn Symbolise],
 }
 
 impl<'a> Source<'a> {
@@ -114,7 +119,7 @@ impl<'a> Source<'a> {
             Ok(ticks) => (ticks, None),
             Err(why) => (Ticks::UNKNOWN, Some(why)),
         };
-        let sums = sums::by_site(ledger);
+        let sums = SiteRows::new(ledger);
         let end = match header.end_ns {
             // Killed, or still running.
             0 => end::of(sources.ledgers, index, ends),
@@ -127,14 +132,6 @@ impl<'a> Source<'a> {
             n => Holds::Sampled(n),
         };
         let classes = Classes::new(sources, index);
-        let created = classes.plain_groups().map(|(id, group)| {
-            let (ledger, stack) = group.created;
-            (
-                id,
-                if stack == 0 { Vec::new() } else { sources.symbols(ledger).stack(stack).to_vec() },
-            )
-        });
-        let created = created.collect();
         let symbols = sources.symbols(index);
         let has_ended = end.is_some();
         Self {
@@ -149,8 +146,14 @@ impl<'a> Source<'a> {
             has_ended,
             sums,
             untimed,
-            created,
+            all_symbols: sources.all_symbols(),
         }
+    }
+
+    /// Where the locks of a class are created; empty for static ones.
+    fn created(&self, group: &ClassGroup) -> Rc<[Frame]> {
+        let (ledger, stack) = group.created;
+        if stack == 0 { Rc::default() } else { self.all_symbols[ledger].stack(stack) }
     }
 
     /// The variable at an address of the process.
@@ -180,9 +183,8 @@ impl<'a> Source<'a> {
             waiting += u64::from(meter.tid != 0 && meter.waiting != 0);
         }
         let locks = self.ledger.rows::<rows::Site>().filter(|(_, s)| s.wait == wait_kind::LOCK);
-        let acquisitions = locks
-            .filter_map(|(row, _)| self.sums.get(&row))
-            .fold(0, |sum: u64, sums| sum.saturating_add(sums.acquisitions()));
+        let acquisitions =
+            locks.fold(0, |sum: u64, (row, _)| sum.saturating_add(self.sums.acquisitions(row)));
         let mut notes = described.notes;
         notes.extend(self.untimed.map(Note::Untimed));
         if !self.has_ended {
@@ -209,10 +211,18 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A place that takes a lock, or waits for something else.
+/// A place that takes a lock. There may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum SiteKey {
-    Lock { lock: usize, mode: Mode, cond_reacquire: bool, place: usize },
+struct LockSite {
+    lock: u32,
+    place: u32,
+    mode: Mode,
+    cond_reacquire: bool,
+}
+
+/// A place that waits for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum WaitSite {
     Wait { kind: WaitKind, call: Option<&'static str>, lock: Option<usize>, place: usize },
     Futex { kind: FutexKind, process: usize, addr: u64, place: usize },
 }
@@ -220,42 +230,45 @@ enum SiteKey {
 #[derive(Default)]
 struct Builder {
     report: MeterReport,
+    /// Several ledgers are read: classes of one may be those of another.
+    are_several: bool,
+    /// Where there are several.
     locks: HashMap<ClassKey, usize>,
-    /// Which locks were counted for which ledger.
-    had: HashSet<(usize, usize)>,
-    sites: HashMap<SiteKey, At>,
+    /// By merged class of the ledger that is read.
+    of_group: Vec<Option<u32>>,
+    /// Where in the lock each is.
+    sites: HashMap<LockSite, u32>,
+    waits: HashMap<WaitSite, usize>,
     places: HashMap<String, usize>,
     instances: HashMap<(usize, usize, u32), usize>,
-    /// By lock and site: acquisitions of the call site whose stack is shown.
+    /// By lock and site: acquisitions of the call site whose stack is shown, where a place has several.
     shown: HashMap<(usize, usize), u64>,
 }
 
 impl Builder {
     fn add(&mut self, source: &Source<'_>) {
-        let mut at: HashMap<u32, At> = HashMap::new();
-        let sites: BTreeMap<u32, rows::Site> = source.ledger.rows::<rows::Site>().collect();
+        self.of_group.clear();
+        let mut at = SiteTable::default();
+        let sites = |are_locks: bool| {
+            let rows = source.ledger.rows::<rows::Site>();
+            rows.filter(move |(_, site)| (site.wait == wait_kind::LOCK) == are_locks)
+        };
         // Locks before waits: a wait belongs to a lock if that was ever taken.
-        let (locks, waits): (Vec<_>, Vec<_>) =
-            sites.iter().partition(|(_, site)| site.wait == wait_kind::LOCK);
-        for (&row, site) in locks {
-            at.insert(row, self.lock_site(source, row, site));
+        for (row, site) in sites(true) {
+            at.insert(row, self.lock_site(source, row, &site));
         }
         let mut wakers: HashMap<u32, rows::Site> = HashMap::new();
-        for (&row, site) in waits {
+        for (row, site) in sites(false) {
             match site.wait {
-                wait_kind::FUTEX_WAKE => _ = wakers.insert(row, *site),
-                wait_kind::FUTEX => _ = at.insert(row, self.futex_site(source, row, site)),
-                _ => _ = at.insert(row, self.wait_site(source, row, site)),
+                wait_kind::FUTEX_WAKE => _ = wakers.insert(row, site),
+                wait_kind::FUTEX => _ = at.insert(row, self.futex_site(source, row, &site)),
+                _ => _ = at.insert(row, self.wait_site(source, row, &site)),
             }
         }
-        for (row, sums) in &source.sums {
-            if let Some(&At::Wait(from)) = at.get(row) {
-                self.wakers(source, from, sums, &wakers);
-            }
-        }
-        for (row, sums) in &source.sums {
-            if let Some(&from) = at.get(row) {
-                self.blame(source, from, sums, &at);
+        for (row, blames) in source.sums.blames() {
+            match at.get(row) {
+                At::Wait(from) => self.wakers(source, from, &blames, &wakers),
+                from => self.blame(source, from, &blames, &at),
             }
         }
         for (_, readers) in source.ledger.rows::<rows::Readers>() {
@@ -264,8 +277,7 @@ impl Builder {
         for (holds_at, waits_at, ns) in
             waiting::unfinished(source.ledger, &source.ticks, source.end_ns)
         {
-            let to = |row: u32| at.get(&row).copied().unwrap_or(At::Unknown);
-            self.nested(to(holds_at), to(waits_at), 1, ns);
+            self.nested(at.get(holds_at), at.get(waits_at), 1, ns);
         }
         let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
         self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
@@ -278,15 +290,20 @@ impl Builder {
     /// The lock that a class row stands for.
     fn lock(&mut self, source: &Source<'_>, class: u32) -> usize {
         let group_id = source.classes.group_of(class);
+        if let Some(&Some(lock)) = self.of_group.get(group_id as usize) {
+            return lock as usize;
+        }
         let group = source.classes.group(group_id);
+        let key = self.are_several.then(|| source.classes.key(group_id));
+        let known = key.as_ref().and_then(|key| self.locks.get(key).copied());
         let locks = &mut self.report.locks;
-        let index = *self.locks.entry(source.classes.key(group_id)).or_insert_with(|| {
+        let index = known.unwrap_or_else(|| {
             locks.push(Lock {
                 name: group.name.clone(),
                 is_symbol: group.is_symbol,
                 by_place: group.by_place.clone(),
                 kind: group.kind,
-                created: source.created.get(&group_id).cloned().unwrap_or_default(),
+                created: source.created(group),
                 origin: group.origin,
                 locks: 0,
                 measured_ns: 0,
@@ -298,12 +315,23 @@ impl Builder {
             });
             locks.len() - 1
         });
-        if self.had.insert((index, source.index)) {
-            let lock = &mut self.report.locks[index];
-            lock.locks += group.locks.max(1);
-            lock.measured_ns = lock.measured_ns.saturating_add(source.elapsed_ns());
+        if let Some(key) = key {
+            self.locks.insert(key, index);
         }
+        let lock = &mut self.report.locks[index];
+        lock.locks += group.locks.max(1);
+        lock.measured_ns = lock.measured_ns.saturating_add(source.elapsed_ns());
+        let places = self.of_group.len().max(group_id as usize + 1);
+        self.of_group.resize(places, None);
+        self.of_group[group_id as usize] = Some(index as u32);
         index
+    }
+
+    /// The lock of a merged class, if it was ever taken.
+    fn known_lock(&self, source: &Source<'_>, group: u32) -> Option<usize> {
+        let own = self.of_group.get(group as usize).copied().flatten().map(|lock| lock as usize);
+        let others = || self.locks.get(&source.classes.key(group)).copied();
+        own.or_else(|| self.are_several.then(others)?)
     }
 
     fn place(&mut self, source: &Source<'_>, site: &rows::Site) -> usize {
@@ -329,32 +357,33 @@ impl Builder {
         };
         let cond_reacquire = site.flags & site_flag::COND_REACQUIRE != 0;
         let place = self.place(source, site);
+        let stack = source.symbols.stack(site.stack);
         let sites = &mut self.report.locks[lock].sites;
-        let key = SiteKey::Lock { lock, mode, cond_reacquire, place };
-        let at = *self.sites.entry(key).or_insert_with(|| {
-            sites.push(Site {
-                mode,
-                cond_reacquire,
-                stack: source.symbols.stack(site.stack).to_vec(),
-                place,
-                addr: site.addr,
-                numbers: Numbers::default(),
-                calls: Vec::new(),
-                nested: Vec::new(),
-            });
-            At::Lock { lock, site: sites.len() - 1 }
+        let key = LockSite { lock: lock as u32, place: place as u32, mode, cond_reacquire };
+        let index = *self.sites.entry(key).or_insert_with(|| {
+            let (numbers, calls, nested) = (Numbers::default(), Vec::new(), Vec::new());
+            let (stack, addr) = (Rc::clone(&stack), site.addr);
+            let site = Site { mode, cond_reacquire, stack, place, addr, numbers, calls, nested };
+            push_to_few(sites, site);
+            sites.len() as u32 - 1
         });
-        let At::Lock { site: index, .. } = at else { return At::Unknown };
-        let Some(sums) = source.sums.get(&row) else { return at };
+        let index = index as usize;
+        let at = At::Lock { lock, site: index };
+        let Some(sums) = source.sums.sums(row) else { return at };
         let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
         self.report.locks[lock].total.add(&numbers);
         let merged = &mut self.report.locks[lock].sites[index];
+        let before = merged.numbers.acquisitions;
+        add_call(merged, &stack, &numbers);
         merged.numbers.add(&numbers);
-        add_call(&mut merged.calls, &source.symbols.stack(site.stack), &numbers);
-        let most = self.shown.entry((lock, index)).or_default();
-        if numbers.acquisitions > *most {
-            *most = numbers.acquisitions;
-            merged.stack = source.symbols.stack(site.stack).to_vec();
+        if before == 0 {
+            merged.stack = stack;
+        } else {
+            let most = self.shown.entry((lock, index)).or_insert(before);
+            if numbers.acquisitions > *most {
+                *most = numbers.acquisitions;
+                merged.stack = stack;
+            }
         }
         if site.inst != 0 {
             self.instance(source, lock, index, site, numbers);
@@ -402,17 +431,17 @@ impl Builder {
         let call = (kind == WaitKind::Call)
             .then(|| rows::BLOCKING_CALLS.get(site.inst as usize).copied())
             .flatten();
-        let class = source.classes.key(source.classes.group_of(site.class));
-        let lock = self.locks.get(&class).copied().filter(|_| site.class != 0);
+        let group = source.classes.group_of(site.class);
+        let lock = self.known_lock(source, group).filter(|_| site.class != 0);
         let place = self.place(source, site);
         let waits = &mut self.report.waits;
-        let at =
-            *self.sites.entry(SiteKey::Wait { kind, call, lock, place }).or_insert_with(|| {
+        let index =
+            *self.waits.entry(WaitSite::Wait { kind, call, lock, place }).or_insert_with(|| {
                 waits.push(Wait {
                     kind,
                     call,
                     lock,
-                    stack: source.symbols.stack(site.stack).to_vec(),
+                    stack: source.symbols.stack(site.stack),
                     place,
                     waits: 0,
                     blocked: 0,
@@ -420,8 +449,9 @@ impl Builder {
                     wait: Times::default(),
                     futex: None,
                 });
-                At::Wait(waits.len() - 1)
+                waits.len() - 1
             });
+        let at = At::Wait(index);
         self.count_wait(source, row, at);
         at
     }
@@ -429,7 +459,7 @@ impl Builder {
     /// Counts what was measured at a row of sites among the waits at `at`.
     fn count_wait(&mut self, source: &Source<'_>, row: u32, at: At) {
         let waits = &mut self.report.waits;
-        if let (At::Wait(index), Some(sums)) = (at, source.sums.get(&row)) {
+        if let (At::Wait(index), Some(sums)) = (at, source.sums.sums(row)) {
             let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
             let wait = &mut waits[index];
             wait.waits = wait.waits.saturating_add(numbers.acquisitions.max(numbers.contended));
@@ -451,14 +481,14 @@ impl Builder {
         let stack = futexes::folded(&stack);
         let place = self.place_at(source, site, &stack);
         let addr = if futexes::is_of_thread(kind) { 0 } else { site.addr };
-        let key = SiteKey::Futex { kind, process: source.process, addr, place };
+        let key = WaitSite::Futex { kind, process: source.process, addr, place };
         let waits = &mut self.report.waits;
-        let at = *self.sites.entry(key).or_insert_with(|| {
+        let index = *self.waits.entry(key).or_insert_with(|| {
             waits.push(Wait {
                 kind: WaitKind::Futex,
                 call: None,
                 lock: None,
-                stack: stack.to_vec(),
+                stack: Rc::clone(&stack),
                 place,
                 waits: 0,
                 blocked: 0,
@@ -473,8 +503,9 @@ impl Builder {
                     wakers: Vec::new(),
                 }),
             });
-            At::Wait(waits.len() - 1)
+            waits.len() - 1
         });
+        let at = At::Wait(index);
         self.count_wait(source, row, at);
         at
     }
@@ -484,10 +515,10 @@ impl Builder {
         &mut self,
         source: &Source<'_>,
         from: usize,
-        sums: &sums::Sums,
+        blames: &Blames,
         wakers: &HashMap<u32, rows::Site>,
     ) {
-        for (&(kind, other), &(count, ticks)) in &sums.blame {
+        for (&(kind, other), &(count, ticks)) in blames {
             let Some(site) = wakers.get(&other).filter(|_| kind == blame_kind::HOLDER) else {
                 continue;
             };
@@ -497,17 +528,17 @@ impl Builder {
             let Some(futex) = &mut self.report.waits[from].futex else { continue };
             match futex.wakers.iter_mut().find(|waker| waker.place == place) {
                 Some(waker) => add(&mut waker.count, &mut waker.ns, count, ns),
-                None => futex.wakers.push(Waker { stack: stack.to_vec(), place, count, ns }),
+                None => futex.wakers.push(Waker { stack, place, count, ns }),
             }
         }
     }
 
     /// Whom the waits at `from` were for, and what its holds were spent on.
-    fn blame(&mut self, source: &Source<'_>, from: At, sums: &sums::Sums, at: &HashMap<u32, At>) {
+    fn blame(&mut self, source: &Source<'_>, from: At, blames: &Blames, at: &SiteTable) {
         let At::Lock { lock, site } = from else { return };
-        for (&(kind, other), &(count, ticks)) in &sums.blame {
+        for (&(kind, other), &(count, ticks)) in blames {
             let ns = source.ticks.ns(ticks);
-            let other = at.get(&other).copied().unwrap_or(At::Unknown);
+            let other = at.get(other);
             let lock_ = &mut self.report.locks[lock];
             if kind == blame_kind::NESTED {
                 self.nested(from, other, count, ns);
@@ -564,17 +595,32 @@ fn add(count: &mut u64, ns: &mut f64, by: u64, by_ns: f64) {
     *ns += by_ns;
 }
 
-/// Adds what was measured at a call. The same line of one function may have several addresses, as
-/// of a loop that is unrolled, and may be in other processes, too.
-fn add_call(calls: &mut Vec<Call>, stack: &[Frame], numbers: &Numbers) {
-    let code = |stack: &[Frame]| {
-        let frame = code_of(stack)?.clone();
+/// Adds to what has one or two elements in most reports: space for four would be most of a large one.
+fn push_to_few<T>(items: &mut Vec<T>, item: T) {
+    if items.len() < 4 {
+        items.reserve_exact(1);
+    }
+    items.push(item);
+}
+
+/// Adds what was measured at a call to the calls of a site whose sum does not have it yet. The same line of one
+/// function may have several addresses, as of a loop that is unrolled, and may be in other processes, too.
+fn add_call(site: &mut Site, stack: &Rc<[Frame]>, numbers: &Numbers) {
+    type Code<'s> = Option<(Option<&'s str>, Option<&'s str>, Option<u64>)>;
+    fn code(stack: &[Frame]) -> Code<'_> {
+        let frame = code_of(stack)?;
         let offset = frame.function.is_none().then_some(frame.offset);
-        Some((frame.module, frame.function, offset))
-    };
+        Some((frame.module.as_deref(), frame.function.as_deref(), offset))
+    }
     let this = code(stack);
-    match calls.iter_mut().find(|call| code(&call.stack) == this) {
+    if site.calls.is_empty() {
+        if !site.is_counted() || code(&site.stack) == this {
+            return;
+        }
+        site.calls.push(Call { stack: Rc::clone(&site.stack), numbers: site.numbers.clone() });
+    }
+    match site.calls.iter_mut().find(|call| code(&call.stack) == this) {
         Some(call) => call.numbers.add(numbers),
-        None => calls.push(Call { stack: stack.to_vec(), numbers: numbers.clone() }),
+        None => site.calls.push(Call { stack: Rc::clone(stack), numbers: numbers.clone() }),
     }
 }

@@ -8,6 +8,7 @@ mod histogram;
 mod numbers;
 mod order;
 mod report;
+mod site_table;
 pub(crate) mod sums;
 mod waiting;
 
@@ -17,6 +18,6 @@ pub use histogram::Histogram;
 pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{
-    At, Blame, Call, Clock, Cost, Futex, Holder, Holds, Instance, Lock, MeterReport, Mode, Nested,
-    Process, Readers, Site, Wait, WaitKind, Waiter, Waker,
+    At, Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holds, Instance, Lock, MeterReport,
+    Mode, Nested, Process, Readers, Site, Wait, WaitKind, Waiter, Waker,
 };

@@ -72,14 +72,20 @@ fn sort_sites(lock: &mut Lock) -> Vec<usize> {
     sites
 }
 
-/// Sorts, and says where what was at each place has gone.
-fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Vec<usize> {
-    let mut numbered: Vec<(usize, T)> = items.drain(..).enumerate().collect();
-    numbered.sort_by(|(_, a), (_, b)| compare(a, b));
-    let mut moved = vec![0; numbered.len()];
-    for (new, (old, item)) in numbered.into_iter().enumerate() {
-        moved[old] = new;
-        items.push(item);
+/// Sorts, and says where what was at each place has gone. The items are large: they are moved within their list.
+fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by(|&a, &b| compare(&items[a], &items[b]));
+    let mut moved = vec![0; items.len()];
+    order.iter().enumerate().for_each(|(new, &old)| moved[old] = new);
+    // Where what lies at each place has to go.
+    let mut to = moved.clone();
+    for at in 0..items.len() {
+        while to[at] != at {
+            let goes_to = to[at];
+            items.swap(at, goes_to);
+            to.swap(at, goes_to);
+        }
     }
     moved
 }

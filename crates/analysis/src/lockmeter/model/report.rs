@@ -4,6 +4,8 @@
 //! All times are in nanoseconds. Indices stand for elements of the vectors that they name, which
 //! are in the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
 
+use std::rc::Rc;
+
 use super::numbers::{Numbers, Times};
 use crate::finding::coverage::{Completeness, Note};
 use crate::finding::futex::{FutexKind, FutexUse};
@@ -50,7 +52,7 @@ impl MeterReport {
         let wakers = self.waits.iter().filter_map(|wait| wait.futex.as_ref());
         let wakers = wakers.flat_map(|futex| &futex.wakers).map(|waker| &waker.stack);
         let waits = self.waits.iter().map(|wait| &wait.stack);
-        sites.chain(created).chain(waits).chain(wakers).flatten()
+        sites.chain(created).chain(waits).chain(wakers).flat_map(|stack| stack.iter())
     }
 
     /// The sum over all locks.
@@ -156,7 +158,7 @@ pub struct Lock {
     /// One of [`lockwright_ledger::rows::lock_kind`].
     pub kind: u8,
     /// Where it was created or first taken, innermost frame first; empty for static locks.
-    pub created: Vec<Frame>,
+    pub created: Rc<[Frame]>,
     /// As [`crate::finding::LockInfo::origin`].
     pub origin: LockOrigin,
     /// Locks in the class, in all processes; at least 1.
@@ -235,7 +237,7 @@ pub struct Site {
     pub cond_reacquire: bool,
     /// Innermost frame first, wrappers included: of the first call seen there, at the most used of
     /// the call sites that are this place.
-    pub stack: Vec<Frame>,
+    pub stack: Rc<[Frame]>,
     /// Number of the place in the program, frames of wrappers skipped: equal for sites of several
     /// locks, or modes, at one place.
     pub place: usize,
@@ -243,18 +245,46 @@ pub struct Site {
     pub addr: u64,
     /// What was measured.
     pub numbers: Numbers,
-    /// The same for each function of the program's code that has this place: there are several
-    /// where it is inlined.
+    /// The same for each function of the program's code that has this place, if there are several, as where
+    /// it is inlined: see [`Self::each_call`].
     pub calls: Vec<Call>,
     /// What its holds were spent on, as far as they were not running, the longest first.
     pub nested: Vec<Nested>,
+}
+
+impl Site {
+    /// Something was counted here.
+    pub fn is_counted(&self) -> bool {
+        let Numbers { acquisitions, contended, rejects, timeouts, .. } = &self.numbers;
+        [acquisitions, contended, rejects, timeouts].into_iter().any(|&count| count != 0)
+    }
+
+    /// What was measured in each function of the program's code that has this place, and the call's stack.
+    pub fn each_call(&self) -> impl Iterator<Item = CallNumbers<'_>> {
+        let only = CallNumbers { stack: &self.stack, numbers: &self.numbers };
+        let is_only = self.calls.is_empty() && self.is_counted();
+        let several = self
+            .calls
+            .iter()
+            .map(|call| CallNumbers { stack: &call.stack, numbers: &call.numbers });
+        is_only.then_some(only).into_iter().chain(several)
+    }
+}
+
+/// As [`Call`], of any site.
+#[derive(Clone, Copy, Debug)]
+pub struct CallNumbers<'s> {
+    /// As [`Site::stack`].
+    pub stack: &'s [Frame],
+    /// What was measured.
+    pub numbers: &'s Numbers,
 }
 
 /// A place that takes a lock, in one function of the program's code.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// As [`Site::stack`].
-    pub stack: Vec<Frame>,
+    pub stack: Rc<[Frame]>,
     /// What was measured.
     pub numbers: Numbers,
 }
@@ -339,7 +369,7 @@ pub struct Wait {
     /// The condition's mutex, or the innermost lock held: index into [`MeterReport::locks`].
     pub lock: Option<usize>,
     /// Innermost frame first.
-    pub stack: Vec<Frame>,
+    pub stack: Rc<[Frame]>,
     /// As [`Site::place`].
     pub place: usize,
     /// Waits, those included that were over at once.
@@ -383,7 +413,7 @@ pub struct Futex {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waker {
     /// Innermost frame first.
-    pub stack: Vec<Frame>,
+    pub stack: Rc<[Frame]>,
     /// As [`Site::place`].
     pub place: usize,
     /// Waits that it ended.

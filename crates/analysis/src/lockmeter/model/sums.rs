@@ -22,72 +22,149 @@ pub struct Sums {
     shared: Site,
     hold_buckets: BTreeMap<usize, u64>,
     wait_buckets: BTreeMap<usize, u64>,
-    /// Count and ticks by [`Blame::kind`] and [`Blame::other`].
-    pub blame: BTreeMap<(u32, u32), (u64, u64)>,
     /// When holds under way began; 0 where one is not timed.
-    pub held_since: Vec<u64>,
+    held_since: Vec<u64>,
 }
 
-/// The sums of all sites of a ledger, by row of the site.
-pub fn by_site(ledger: &Ledger) -> BTreeMap<u32, Sums> {
-    let carries: HashMap<(u32, u32), u64> = ledger
-        .rows::<Carry>()
-        .map(|(_, carry)| ((carry.bucket, carry.index), u64::from(carry.times)))
-        .collect();
-    let mut sites: BTreeMap<u32, Sums> = BTreeMap::new();
-    let mut seen = HashSet::new();
-    let mut site_of: HashMap<u32, u32> = HashMap::new();
-    for (id, cell) in ledger.rows::<Cell>() {
-        site_of.insert(id, cell.site);
-        let sums = sites.entry(cell.site).or_insert_with(|| Sums::of(ledger, cell.site));
-        sums.count(&cell);
-        for blame in list(ledger, cell.blame, &mut seen) {
-            let sum = sums.blame.entry((blame.kind, blame.other)).or_default();
-            sum.0 = sum.0.saturating_add(blame.count);
-            sum.1 = sum.1.saturating_add(blame.ticks);
+/// Waits for one thing: count and ticks by [`Blame::kind`] and [`Blame::other`].
+pub type Blames = BTreeMap<(u32, u32), (u64, u64)>;
+
+/// A hold under way.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    site: u32,
+    /// When it began; 0 if it is not timed.
+    since: u64,
+    /// Its acquisition is in no cell yet.
+    is_uncounted: bool,
+}
+
+/// Which rows are of which site. The sums of a site are made when somebody asks: those of all sites of a large
+/// program would take more memory than its ledger.
+#[derive(Debug)]
+pub struct SiteRows<'l> {
+    ledger: &'l Ledger,
+    /// Sites and their cells, in order.
+    cells: Vec<(u32, u32)>,
+    /// Sites and their rows of histograms, in order.
+    buckets: Vec<(u32, u32)>,
+    /// Sites and their rows of blame, in order.
+    blames: Vec<(u32, u32)>,
+    /// By site.
+    under_way: Vec<UnderWay>,
+    carries: HashMap<(u32, u32), u64>,
+}
+
+impl<'l> SiteRows<'l> {
+    /// Those of a ledger.
+    pub fn new(ledger: &'l Ledger) -> Self {
+        let carries = ledger
+            .rows::<Carry>()
+            .map(|(_, carry)| ((carry.bucket, carry.index), u64::from(carry.times)))
+            .collect();
+        let (mut cells, mut blames) = (Vec::new(), Vec::new());
+        let mut seen = HashSet::new();
+        for (id, cell) in ledger.rows::<Cell>() {
+            cells.push((cell.site, id));
+            blames.extend(list(ledger, cell.blame, &mut seen).map(|row| (cell.site, row)));
         }
+        let buckets = ledger.rows::<Bucket>().map(|(id, bucket)| (bucket.site, id));
+        let mut buckets: Vec<_> = buckets.collect();
+        let held = ledger.rows::<Meter>().flat_map(|(_, meter)| ledger.metered(&meter));
+        let mut under_way: Vec<_> = held
+            .filter_map(|(held, cell)| {
+                let site = ledger.get::<Cell>(cell)?.site;
+                Some(UnderWay { site, since: held.since, is_uncounted: held.is_uncounted() })
+            })
+            .collect();
+        cells.sort_unstable();
+        buckets.sort_unstable();
+        blames.sort_unstable();
+        // Stable: sums of fractions depend on the order.
+        under_way.sort_by_key(|hold| hold.site);
+        Self { ledger, cells, buckets, blames, under_way, carries }
     }
-    for (row, bucket) in ledger.rows::<Bucket>() {
-        if let Some(sums) = sites.get_mut(&bucket.site) {
-            sums.distribute(row, &bucket, &carries);
+
+    /// The sums of a site; `None` if nothing was counted there.
+    pub fn sums(&self, site: u32) -> Option<Sums> {
+        let cells = rows_of(&self.cells, site);
+        if cells.is_empty() {
+            return None;
         }
-    }
-    for (_, meter) in ledger.rows::<Meter>() {
-        for (held, cell) in ledger.metered(&meter) {
-            if let Some(sums) = site_of.get(&cell).and_then(|site| sites.get_mut(site)) {
-                sums.held_since.push(held.since);
-                let acquisitions = &mut sums.counts.acquisitions;
-                *acquisitions = acquisitions.saturating_add(u64::from(held.is_uncounted()));
+        let shared = self.ledger.get::<Site>(site).unwrap_or_default();
+        let mut sums = Sums { shared, ..Sums::default() };
+        for cell in cells.iter().filter_map(|&(_, id)| self.ledger.get::<Cell>(id)) {
+            sums.count(&cell);
+        }
+        for &(_, id) in rows_of(&self.buckets, site) {
+            if let Some(bucket) = self.ledger.get::<Bucket>(id) {
+                sums.distribute(id, &bucket, &self.carries);
             }
         }
+        let acquisitions = &mut sums.counts.acquisitions;
+        for hold in self.under_way_at(site) {
+            sums.held_since.push(hold.since);
+            *acquisitions = acquisitions.saturating_add(u64::from(hold.is_uncounted));
+        }
+        Some(sums)
     }
-    sites
+
+    /// Acquisitions at a site; of a place that takes no lock, waits that were over at once.
+    pub fn acquisitions(&self, site: u32) -> u64 {
+        let cells = rows_of(&self.cells, site).iter();
+        let counted = cells.filter_map(|&(_, id)| Some(self.ledger.get::<Cell>(id)?.acquisitions));
+        let uncounted = self.under_way_at(site).iter().map(|hold| u64::from(hold.is_uncounted));
+        counted.chain(uncounted).fold(0, u64::saturating_add)
+    }
+
+    /// The sites whose waits, or holds, are known to be for something, and for what.
+    pub fn blames(&self) -> impl Iterator<Item = (u32, Blames)> + '_ {
+        self.blames.chunk_by(|a, b| a.0 == b.0).map(|rows| {
+            let mut sums = Blames::new();
+            for blame in rows.iter().filter_map(|&(_, id)| self.ledger.get::<Blame>(id)) {
+                let sum = sums.entry((blame.kind, blame.other)).or_default();
+                sum.0 = sum.0.saturating_add(blame.count);
+                sum.1 = sum.1.saturating_add(blame.ticks);
+            }
+            (rows[0].0, sums)
+        })
+    }
+
+    /// When all holds under way began; 0 where one is not timed.
+    pub fn held_since(&self) -> impl Iterator<Item = u64> + '_ {
+        self.under_way.iter().map(|hold| hold.since)
+    }
+
+    fn under_way_at(&self, site: u32) -> &[UnderWay] {
+        let begin = self.under_way.partition_point(|hold| hold.site < site);
+        let rest = &self.under_way[begin..];
+        &rest[..rest.partition_point(|hold| hold.site == site)]
+    }
+}
+
+/// Those of a site.
+fn rows_of(rows: &[(u32, u32)], site: u32) -> &[(u32, u32)] {
+    let begin = rows.partition_point(|&(of, _)| of < site);
+    let rest = &rows[begin..];
+    // Few: a search from the begin would look at the others, too.
+    let end = rest.iter().position(|&(of, _)| of != site);
+    &rest[..end.unwrap_or(rest.len())]
 }
 
 /// A cell's list of blame: rows each of which is in one list, once.
-fn list(ledger: &Ledger, first: u32, seen: &mut HashSet<u32>) -> Vec<Blame> {
-    let (mut rows, mut id) = (Vec::new(), first);
-    while id != 0
-        && seen.insert(id)
-        && let Some(row) = ledger.get::<Blame>(id)
-    {
-        id = row.next;
-        rows.push(row);
-    }
-    rows
+fn list<'l>(ledger: &'l Ledger, first: u32, seen: &mut HashSet<u32>) -> impl Iterator<Item = u32> {
+    let mut next = first;
+    std::iter::from_fn(move || {
+        let id = next;
+        if id == 0 || !seen.insert(id) {
+            return None;
+        }
+        next = ledger.get::<Blame>(id)?.next;
+        Some(id)
+    })
 }
 
 impl Sums {
-    /// None yet, of the site in that row.
-    fn of(ledger: &Ledger, site: u32) -> Self {
-        Self { shared: ledger.get::<Site>(site).unwrap_or_default(), ..Self::default() }
-    }
-
-    /// Acquisitions; of a place that takes no lock, waits that were over at once.
-    pub fn acquisitions(&self) -> u64 {
-        self.counts.acquisitions
-    }
-
     fn count(&mut self, cell: &Cell) {
         let sum = &mut self.counts;
         for (sum, by) in [

@@ -1,12 +1,11 @@
 //! Threads that were waiting when a ledger was read: for what, since when, and who has it.
 
-use std::collections::HashMap;
-
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Cell, Meter, Metered, Site, wait_kind};
 
 use super::clock::Ticks;
 use super::report::{At, Clock, Holder, Waiter};
+use super::site_table::SiteTable;
 use crate::finding::futex::{ID_BITS, LEAST_ID};
 
 /// When things were in a process' life.
@@ -60,7 +59,7 @@ pub fn waiters(
     ledger: &Ledger,
     process: usize,
     moments: Moments<'_>,
-    at: &HashMap<u32, At>,
+    at: &SiteTable,
 ) -> Vec<Waiter> {
     let held: Vec<(u32, Metered, u32)> = ledger
         .rows::<Meter>()
@@ -71,7 +70,7 @@ pub fn waiters(
         .collect();
     let start_ns = ledger.header().start_ns;
     let of = |meter: Meter| {
-        let at_site = |site: u32| at.get(&site).copied().unwrap_or(At::Unknown);
+        let at_site = |site: u32| at.get(site);
         let waits_at = at_site(meter.waiting);
         let holder = |&(tid, held, cell): &(u32, Metered, u32)| {
             let site = ledger.get::<Cell>(cell).map_or(At::Unknown, |cell| at_site(cell.site));

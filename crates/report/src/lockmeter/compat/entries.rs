@@ -8,7 +8,7 @@ use crate::prose::words::plain;
 use crate::text::stack::shorten;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::lockmeter::model::{
-    Call, Lock, MeterReport, Mode, Numbers, Readers, Site,
+    CallNumbers, Lock, MeterReport, Mode, Numbers, Readers, Site,
 };
 use lockwright_analysis::model::code_of;
 
@@ -138,14 +138,14 @@ pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Sec
 /// and what is inlined into several functions has several.
 type Place = (usize, Option<String>);
 
-fn place(site: &Site, call: &Call) -> Place {
-    (site.place, code_of(&call.stack).and_then(|frame| frame.function.clone()))
+fn place(site: &Site, call: CallNumbers<'_>) -> Place {
+    (site.place, code_of(call.stack).and_then(|frame| frame.function.clone()))
 }
 
 /// What takes the lock in mode `mode`: its sites, by their numbers, and their calls.
-fn calls(lock: &Lock, mode: Mode) -> impl Iterator<Item = (usize, &Site, &Call)> {
+fn calls(lock: &Lock, mode: Mode) -> impl Iterator<Item = (usize, &Site, CallNumbers<'_>)> {
     let sites = lock.sites.iter().enumerate().filter(move |(_, site)| site.mode == mode);
-    sites.flat_map(|(index, site)| site.calls.iter().map(move |call| (index, site, call)))
+    sites.flat_map(|(index, site)| site.each_call().map(move |call| (index, site, call)))
 }
 
 /// Places that take several locks.
@@ -163,12 +163,12 @@ fn multi_locks(report: &MeterReport, mode: Mode) -> HashSet<Place> {
     several
 }
 
-fn entry(lock: &Lock, index: usize, call: &Call) -> Entry {
+fn entry(lock: &Lock, index: usize, call: CallNumbers<'_>) -> Entry {
     let writes = lock.sites[index].mode == Mode::Write;
     Entry {
-        name: caller(&call.stack),
+        name: caller(call.stack),
         numbers: call.numbers.clone(),
-        utilisation: lock.utilisation_of(&call.numbers),
+        utilisation: lock.utilisation_of(call.numbers),
         writers: if writes { WriterWaits::at(lock, index, call) } else { WriterWaits::default() },
         readers: None,
     }

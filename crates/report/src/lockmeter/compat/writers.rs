@@ -1,6 +1,6 @@
 //! Which waits of a writer were for another writer, and which for readers.
 
-use lockwright_analysis::lockmeter::model::{Call, Lock, Mode};
+use lockwright_analysis::lockmeter::model::{CallNumbers, Lock, Mode};
 
 /// Waits of writers for writers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,7 +17,7 @@ impl WriterWaits {
     /// Those of a call at site `site` of `lock`, which has its part of what is known of the site. Blame names the holders of each wait, so that a wait for one
     /// holder is counted exactly once; waits that readers and writers had a part in are divided
     /// between them. The time until a waiter that was woken runs is nobody's, and does not count.
-    pub fn at(lock: &Lock, site: usize, call: &Call) -> Self {
+    pub fn at(lock: &Lock, site: usize, call: CallNumbers<'_>) -> Self {
         let (mut by_writers, mut by_readers, mut ns) = (0u64, 0u64, 0.0);
         for blame in lock.blame.iter().filter(|blame| blame.waiter == site) {
             match blame.holder.and_then(|holder| lock.sites.get(holder)) {

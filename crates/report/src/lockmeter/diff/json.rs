@@ -1,5 +1,8 @@
 //! The comparison for programs. docs/diff.md says what is in it.
 
+use std::io;
+
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use lockwright_analysis::lockmeter::diff::{
@@ -7,27 +10,67 @@ use lockwright_analysis::lockmeter::diff::{
 };
 
 use super::gate::Judged;
+use crate::plain;
 use lockwright_analysis::lockmeter::model::Mode;
 use lockwright_analysis::model::{place_of, short_place};
 
 /// Changes with the schema.
 const VERSION: u32 = 1;
 
+/// The fields in the order of their names, as those below are.
+#[derive(Serialize)]
+struct Document<'c> {
+    after: Value,
+    before: Value,
+    coverage: f64,
+    fail_if: Vec<Value>,
+    locks: Locks<'c>,
+    resamples: usize,
+    schema: &'static str,
+    tool: Value,
+    total: Value,
+    version: u32,
+}
+
+/// Each is made when it is written: there may be a million.
+struct Locks<'c>(&'c [Compared]);
+
+impl Serialize for Locks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(compared))
+    }
+}
+
 /// Renders it; ends with a newline.
 pub fn render(comparison: &Comparison, judged: &[Judged]) -> String {
-    let value = json!({
-        "schema": "lockwright-diff",
-        "version": VERSION,
-        "tool": { "name": "lockwright", "version": env!("CARGO_PKG_VERSION") },
-        "resamples": RESAMPLES,
-        "coverage": COVERAGE,
-        "before": runs(&comparison.before),
-        "after": runs(&comparison.after),
-        "total": changes(&comparison.total),
-        "locks": comparison.locks.iter().map(compared).collect::<Vec<_>>(),
-        "fail_if": judged.iter().map(one_judged).collect::<Vec<_>>(),
-    });
-    format!("{value:#}\n")
+    plain::json_text(&document(comparison, judged))
+}
+
+/// As [`render`], written out as it is made.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn write(
+    comparison: &Comparison,
+    judged: &[Judged],
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    plain::write_json(&document(comparison, judged), out)
+}
+
+fn document<'c>(comparison: &'c Comparison, judged: &[Judged]) -> Document<'c> {
+    Document {
+        after: runs(&comparison.after),
+        before: runs(&comparison.before),
+        coverage: COVERAGE,
+        fail_if: judged.iter().map(one_judged).collect(),
+        locks: Locks(&comparison.locks),
+        resamples: RESAMPLES,
+        schema: "lockwright-diff",
+        tool: json!({ "name": "lockwright", "version": env!("CARGO_PKG_VERSION") }),
+        total: changes(&comparison.total),
+        version: VERSION,
+    }
 }
 
 fn runs(runs: &Runs) -> Value {

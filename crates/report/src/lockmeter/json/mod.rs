@@ -4,7 +4,9 @@ mod advice;
 mod futex;
 mod waiting;
 
-use serde::Serialize;
+use std::io;
+
+use serde::{Serialize, Serializer};
 
 use super::advice::advise;
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
@@ -26,10 +28,15 @@ pub const VERSION: u32 = 1;
 
 /// Renders the whole measurement, whatever a view hides; ends with a newline.
 pub fn render(report: &MeterReport) -> String {
-    let mut text = serde_json::to_string_pretty(&Document::new(report))
-        .expect("strings and numbers under string keys always serialise");
-    text.push('\n');
-    plain::json(text)
+    plain::json_text(&Document::new(report))
+}
+
+/// As [`render`], written out as it is made.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn write(report: &MeterReport, out: &mut dyn io::Write) -> io::Result<()> {
+    plain::write_json(&Document::new(report), out)
 }
 
 /// The document, to be part of another.
@@ -47,7 +54,7 @@ pub struct Document<'r> {
     processes: Vec<ProcessOut<'r>>,
     unwatched: &'r [Unwatched],
     modules: Vec<ModuleOut<'r>>,
-    locks: Vec<LockOut<'r>>,
+    locks: Locks<'r>,
     waits: Vec<WaitOut<'r>>,
     waiting: Vec<waiting::WaiterOut>,
     advice: Vec<advice::AdviceOut>,
@@ -85,6 +92,15 @@ struct ProcessOut<'r> {
     hold_sample: u32,
     lost: u64,
     notes: Vec<String>,
+}
+
+/// Each is made when it is written: together they would take as much memory as the report.
+struct Locks<'r>(&'r [Lock]);
+
+impl Serialize for Locks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(lock))
+    }
 }
 
 #[derive(Serialize)]
@@ -221,7 +237,7 @@ impl<'r> Document<'r> {
             processes: report.processes.iter().map(process).collect(),
             unwatched: &report.unwatched,
             modules: coverage_json::modules(&report.modules),
-            locks: report.locks.iter().map(lock).collect(),
+            locks: Locks(&report.locks),
             waits: report.waits.iter().map(wait).collect(),
             waiting: report.waiting.iter().map(waiting::waiter).collect(),
             advice: advise(report).into_iter().map(advice::advice).collect(),
