@@ -205,14 +205,22 @@ impl<E: Entry> HeldStack<E> {
         self.set_top(self.entry(kept));
     }
 
-    /// From now on there is no room, so that fast paths fail without looking why.
-    pub fn shut(&mut self) {
-        self.0.limit = 0;
+    /// From now on there is no room, so that fast paths fail without looking why. The stack may be another live
+    /// thread's: no reference to its words is made.
+    ///
+    /// # Safety
+    /// `words` are those of a mapped row.
+    pub unsafe fn shut(words: *mut StackWords) {
+        // SAFETY: the caller's promise. Relaxed: the thread only reads the word, and at worst overwrites it,
+        // which delays this.
+        unsafe { AtomicU64::from_ptr(&raw mut (*words).limit) }.store(0, Relaxed);
     }
 
     /// Undoes [`HeldStack::shut`].
     pub fn reopen(&mut self) {
-        self.0.limit = self.entry(self.0.capacity - 1) as u64;
+        let limit = self.entry(self.0.capacity - 1) as u64;
+        // SAFETY: own word. Another thread may shut the stack meanwhile.
+        unsafe { AtomicU64::from_ptr(&raw mut self.0.limit) }.store(limit, Relaxed);
     }
 
     /// Moves the entries to an array of `capacity`, which is larger; [`HeldStack::reopen`]s. The
@@ -370,7 +378,8 @@ mod tests {
         let mut memory = [Lock::default(); CAPACITY];
         let mut tried = Tried::new(&mut memory);
         tried.take(1);
-        tried.stack().shut();
+        // SAFETY: the test's own words.
+        unsafe { HeldStack::<Lock>::shut(&raw mut tried.stack().0) };
         assert!(!tried.stack().has_room());
         tried.stack().reopen();
         assert!(tried.stack().has_room());

@@ -96,7 +96,7 @@ impl ThreadState {
         if depth >= bytes || !depth.is_multiple_of(size_of::<Held>() as u64) {
             return Some(false);
         }
-        if self.row.dirty != 0 {
+        if self.is_dirty() {
             return None;
         }
         let (held, mut key) = (self.held(), self.first_key());

@@ -115,9 +115,8 @@ impl Core {
                 if word.compare_exchange(addr, GIVEN_UP, Relaxed, Relaxed).is_ok() {
                     // SAFETY: as above; what was held stands still.
                     found = Some(unsafe { at.read_volatile() });
-                    // SAFETY: a live thread's row. Its thread may be using it: these are words that
-                    // it only reads, and at worst overwrites, which delays this.
-                    unsafe { (*state.cast::<ThreadState>()).set_dirty() };
+                    // SAFETY: a mapped row. Its thread may be using it, so no reference to it is made.
+                    unsafe { ThreadState::set_dirty_at(state) };
                 }
             }
         }

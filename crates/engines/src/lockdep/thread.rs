@@ -5,8 +5,8 @@
 //! it found it: see [`crate::held`].
 
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::SeqCst;
-use core::sync::atomic::compiler_fence;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicU32, compiler_fence};
 
 use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag};
 
@@ -141,7 +141,7 @@ impl ThreadState {
 
     /// Brings the held array up to date, if locks were released in another order than taken.
     pub(super) fn close_gaps(&mut self) {
-        if self.row.dirty != 0 {
+        if self.is_dirty() {
             self.repair();
         }
     }
@@ -355,14 +355,34 @@ impl ThreadState {
             }
             true
         });
-        self.row.dirty = 0;
+        // SAFETY: own row. Relaxed: as in `set_dirty_at`.
+        unsafe { AtomicU32::from_ptr(&raw mut self.row.dirty) }.store(0, Relaxed);
         self.stack_mut().reopen();
     }
 
     /// Keys are stale. Without room for an entry the fast path fails, so that it need not look.
     pub(super) fn set_dirty(&mut self) {
-        self.row.dirty = 1;
-        self.stack_mut().shut();
+        // SAFETY: own row.
+        unsafe { Self::set_dirty_at(&raw mut self.row) };
+    }
+
+    /// As [`ThreadState::set_dirty`], of a thread that may be another and live. No reference to its row is made.
+    ///
+    /// # Safety
+    /// `row` is mapped.
+    pub(super) unsafe fn set_dirty_at(row: *mut Thread) {
+        // SAFETY: the caller's promise. Relaxed: its thread only reads these words, and at worst overwrites them,
+        // which delays this.
+        unsafe {
+            AtomicU32::from_ptr(&raw mut (*row).dirty).store(1, Relaxed);
+            HeldStack::<Held>::shut(&raw mut (*row).held);
+        }
+    }
+
+    /// Keys of held locks are stale.
+    pub(super) fn is_dirty(&self) -> bool {
+        // SAFETY: own row, of which this word is only accessed atomically.
+        unsafe { AtomicU32::from_ptr((&raw const self.row.dirty).cast_mut()) }.load(Relaxed) != 0
     }
 
     /// Begins all keys anew: the thread is in another segment.
@@ -404,7 +424,7 @@ impl ThreadState {
                 self.set_dirty();
             }
         }
-        if self.row.dirty != 0 {
+        if self.is_dirty() {
             self.repair();
         }
         self.depth() < depth
