@@ -51,6 +51,7 @@ mod environment;
 mod mem;
 mod os;
 mod tls;
+mod unheld;
 
 /// A panic would be a bug, or a lock that the program has written over; it ends the process.
 #[panic_handler]

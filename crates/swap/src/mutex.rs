@@ -32,6 +32,7 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use crate::counts::{Count, count};
 use crate::deadline::{self, Deadline};
 use crate::selection::{self, Verdict};
+use crate::unheld::write_as_found;
 use crate::{era, guest, next, os};
 
 /// A mutex in the program's memory.
@@ -337,6 +338,7 @@ impl Mutex {
         }
         if self.owner() == 0 {
             // A fault of the program's that the C library lets pass, too.
+            write_as_found(&self.owner);
             return 0;
         }
         if self.shape.load(Relaxed) == shape(kind, era) {

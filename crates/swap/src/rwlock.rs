@@ -24,6 +24,7 @@ use lockwright::preference_rwlock::{Mode, Preference, RawPreferenceRwLock, Refus
 use crate::counts::{Count, count};
 use crate::deadline::Deadline;
 use crate::guest::Futexes;
+use crate::unheld::write_as_found;
 use crate::{era, next, os, selection};
 
 /// A reader-writer lock in the program's memory.
@@ -149,8 +150,11 @@ impl RwLock {
 
     /// Releases the lock, whoever holds it. Not of this era: nobody of this process waits for it.
     fn release(&self, of_this_era: bool) -> c_int {
-        // None: a fault of the program's.
-        let Some(mode) = self.lock.holder() else { return 0 };
+        let Some(mode) = self.lock.holder() else {
+            // A fault of the program's.
+            write_as_found(&self.writer);
+            return 0;
+        };
         if mode == Mode::Write {
             self.writer.store(0, Relaxed);
         }
