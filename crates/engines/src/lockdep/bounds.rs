@@ -11,14 +11,14 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_ledger::Writer;
 use lockwright_ledger::layout::bounded;
 
-/// Holds ([`lockwright_ledger::rows::Hold`]): with all that they keep, some 12 MB.
-pub(super) const MOST_HOLDS: u32 = 1 << 14;
+/// Holds ([`lockwright_ledger::rows::Hold`]): with all that they keep, some 20 MB with several requests at a time.
+pub(super) const MOST_HOLDS: u32 = 1 << 13;
 
 /// Segments that begin with a lock that only can have been free after such a hold.
-pub(super) const MOST_PASSES: u32 = 1 << 14;
+pub(super) const MOST_PASSES: u32 = 1 << 13;
 
 /// Elements of lists of holds.
-pub(super) const MOST_IN_LISTS: u32 = 1 << 16;
+pub(super) const MOST_IN_LISTS: u32 = 1 << 15;
 
 /// Barriers and semaphores: with the segments of all their rounds, some 10 MB.
 pub(super) const MOST_SYNCS: u64 = 1 << 12;
