@@ -40,6 +40,7 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 extern "C" fn constructor() {
     let begun_ns = slow_cost::cpu_ns();
     start();
+    slow_cost::calibrate();
     count_start(begun_ns);
 }
 

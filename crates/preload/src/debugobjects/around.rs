@@ -3,23 +3,24 @@
 use core::ffi::c_int;
 
 use super::{Type, tell};
+use crate::recorder::slow_cost::measured_short;
 
 /// The object of `kind` at `addr` is initialised by `call`, which answers 0 if it was.
 pub fn init(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
-    let before = tell::initialises(kind, addr);
+    let before = measured_short(|| tell::initialises(kind, addr));
     let result = call();
     if result == 0 {
-        tell::initialised(kind, addr, before, None);
+        measured_short(|| tell::initialised(kind, addr, before, None));
     }
     result
 }
 
 /// The object of `kind` at `addr` is destroyed by `call`, which answers 0 if it was.
 pub fn destroy(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
-    let before = tell::destroys(kind, addr);
+    let before = measured_short(|| tell::destroys(kind, addr));
     let result = call();
     if result == 0 {
-        tell::destroyed(kind, addr, before, None);
+        measured_short(|| tell::destroyed(kind, addr, before, None));
     }
     result
 }

@@ -8,6 +8,7 @@ use crate::debugobjects::tell::{self, Before};
 use crate::debugobjects::{self, Type};
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::life;
+use crate::recorder::slow_cost::measured_short;
 use crate::recorder::state;
 
 /// Nobody wants to hear of a lock that begins its life now. So a forked child that initialises
@@ -27,7 +28,7 @@ pub unsafe fn init<L: Watched>(
     is_silent: bool,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let before = tell::initialises(kind, lock as u64);
+    let before = measured_short(|| tell::initialises(kind, lock as u64));
     // SAFETY: the caller's promise.
     let begun = unsafe { life::begin(lock, debugobjects::is_on(), call) };
     let before = match begun.was_held {
@@ -36,7 +37,7 @@ pub unsafe fn init<L: Watched>(
         false => before,
     };
     if begun.result == 0 {
-        tell::initialised(kind, lock as u64, before, begun.stack);
+        measured_short(|| tell::initialised(kind, lock as u64, before, begun.stack));
     }
     begun.result
 }
@@ -50,11 +51,11 @@ pub unsafe fn destroy<L: Watched>(
     lock: *mut L,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let before = tell::destroys(kind, lock as u64);
+    let before = measured_short(|| tell::destroys(kind, lock as u64));
     // SAFETY: the caller's promise.
     let (result, stack) = unsafe { life::end(lock, call) };
     if result == 0 {
-        tell::destroyed(kind, lock as u64, before, stack);
+        measured_short(|| tell::destroyed(kind, lock as u64, before, stack));
     }
     result
 }

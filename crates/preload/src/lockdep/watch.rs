@@ -14,7 +14,7 @@ use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::inherited::{self, Inherited};
 use crate::os::tls;
 use crate::os::upcall::Upcall;
-use crate::recorder::state;
+use crate::recorder::{slow_cost, state};
 use crate::stack::{modules, python};
 use crate::threads::ends;
 
@@ -31,6 +31,11 @@ pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState,
 
 #[cold]
 fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
+    slow_cost::measured(|| meet(lock))
+}
+
+/// The calling thread meets a lock that carries no stamp.
+fn meet<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
     let thread = thread()?;
     // SAFETY: as in `subject`.
     if let Some(destroyed) = unsafe { identity::destroyed(lock) } {
@@ -141,6 +146,10 @@ unsafe fn reserve_past(
 #[cold]
 #[inline(never)]
 fn before_slowly(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
+    slow_cost::measured(|| record(thread, lock, back))
+}
+
+fn record(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
     let Acquisition { ident, mode, site, .. } = lock;
     let call = LazyCell::new(|| back.call(site));
     if thread.in_signal() != 0 {

@@ -41,7 +41,7 @@ use crate::callsite::{self, Return};
 use crate::hosts::{Host, nothing};
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::os::mapping;
-use crate::recorder::state;
+use crate::recorder::{slow_cost, state};
 use crate::stack::{modules, unwind};
 
 /// What the process's turns mean here.
@@ -275,6 +275,10 @@ fn spot_past(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
 #[cold]
 #[inline(never)]
 fn spot_slowly(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
+    slow_cost::measured(|| find_or_make_spot(thread, target))
+}
+
+fn find_or_make_spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     if !thread.has_room()
         && with_space(thread, |meter, core, thread| meter.grow_held(core.writer(), thread))
             != Some(true)

@@ -25,9 +25,11 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 48",
+    ".size lockwright_thread, 64",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
+    ".quad 0",
     ".quad 0",
     ".quad 0",
     ".quad 0",
@@ -171,4 +173,25 @@ pub fn once_call() -> u64 {
 /// Sets the sixth word.
 pub fn set_once_call(call: u64) {
     set_word::<40>(call);
+}
+
+/// The seventh word: an address in the frame of the slow path's part that the thread is in, 0 if it
+/// is in none (`recorder/slow_cost.rs`).
+pub fn slow_frame() -> u64 {
+    word::<48>()
+}
+
+/// Sets the seventh word.
+pub fn set_slow_frame(frame: u64) {
+    set_word::<48>(frame);
+}
+
+/// The eighth word: how many short parts of the slow path the thread has been in.
+pub fn short_parts() -> u64 {
+    word::<56>()
+}
+
+/// Sets the eighth word.
+pub fn set_short_parts(parts: u64) {
+    set_word::<56>(parts);
 }

@@ -1,14 +1,17 @@
 //! What the slow path costs the program: CPU time of its threads, which a preempted or sleeping thread does not use.
 //!
 //! The clock is a system call, so only the first entries are all timed. Of later ones one in [`SAMPLE`] is, and stands
-//! for as many. Which one is decided by a hash of the entry's number: entries of different cost alternate.
+//! for as many. Which one is decided by a hash of the entry's number: entries of different cost alternate. An entry
+//! within another is part of it.
 
-use core::sync::atomic::AtomicBool;
+use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use lockwright_ledger::Header;
 
-use crate::os::sys;
+use super::state;
+use crate::os::{sys, tls};
 
 /// So many entries are all timed.
 const ALL: u64 = 64;
@@ -16,13 +19,45 @@ const ALL: u64 = 64;
 /// One of so many later ones is timed.
 const SAMPLE: u64 = 8;
 
+/// One of so many entries is timed of those that are hardly longer than the clock takes.
+const SHORT_SAMPLE: u64 = 64;
+
+/// An entry that takes so many times as long as usual is a rare one, where a table grew say. It stands for itself alone:
+/// all others in its place would not be like it.
+const RARE: u64 = 32;
+
 /// Entries are timed no more.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
+
+/// What one reading of the clock takes, ns.
+static READING_NS: AtomicU64 = AtomicU64::new(0);
+
+/// What it takes to open signals after an entry was timed, ns.
+static OPENING_NS: AtomicU64 = AtomicU64::new(0);
 
 /// Times no more entries: a filter of system calls may kill for one that the program does not make.
 pub fn stop_timing() {
     // Relaxed: the thread that installs the filter stores before it does, and has the filter alone.
     IS_OVER.store(true, Relaxed);
+}
+
+/// Measures what the measurement itself takes. At start.
+pub fn calibrate() {
+    const ROUNDS: u64 = 4;
+    let begun = cpu_ns();
+    (0..ROUNDS).for_each(|_| sys::restore_signals(sys::block_signals()));
+    let switched = cpu_ns();
+    // The least: an interrupt makes it longer, never shorter.
+    let mut last = switched;
+    let readings = (0..ROUNDS).map(|_| {
+        let now = cpu_ns();
+        now - core::mem::replace(&mut last, now)
+    });
+    let reading_ns = readings.min().unwrap_or(0);
+    // Relaxed: plain numbers, and no thread of the program runs yet.
+    READING_NS.store(reading_ns, Relaxed);
+    let opening_ns = (switched - begun).saturating_sub(reading_ns) / (2 * ROUNDS);
+    OPENING_NS.store(opening_ns, Relaxed);
 }
 
 /// An entry that is timed.
@@ -31,40 +66,108 @@ pub struct Timed {
     begun_ns: u64,
 }
 
-/// Counts an entry and begins to time it, if its turn has come.
+/// Counts an entry and begins to time it, if its turn has come and it is not part of another.
 pub fn begin(header: &Header) -> Option<Timed> {
+    (!is_inside()).then(|| begin_outermost(header)).flatten()
+}
+
+fn begin_outermost(header: &Header) -> Option<Timed> {
     // Relaxed: counts, which nothing else is told by.
     let number = header.slow_entries.fetch_add(1, Relaxed);
-    let stands_for = stands_for(number);
-    if stands_for == 0 || IS_OVER.load(Relaxed) {
-        return None;
-    }
-    Some(Timed { stands_for, begun_ns: cpu_ns() })
+    let stands_for = match number {
+        ..ALL => 1,
+        _ => sampled(number, SAMPLE),
+    };
+    Timed::begin(stands_for)
 }
 
 impl Timed {
-    /// The entry ends.
-    pub fn end(self, header: &Header) {
+    fn begin(stands_for: u64) -> Option<Self> {
+        // Relaxed: as in `stop_timing`.
+        (stands_for != 0 && !IS_OVER.load(Relaxed)).then(|| Self { stands_for, begun_ns: cpu_ns() })
+    }
+
+    /// The entry ends, but for opening signals: a handler's time is not ours.
+    pub fn end_closed(self, header: &Header) {
+        self.end(header, OPENING_NS.load(Relaxed));
+    }
+
+    fn end(self, header: &Header, rest_ns: u64) {
         // Relaxed: as in `stop_timing`.
         if IS_OVER.load(Relaxed) {
             return;
         }
-        let ns = cpu_ns().saturating_sub(self.begun_ns);
+        // Of both readings together, one lies within.
+        let reading_ns = READING_NS.load(Relaxed);
+        let ns = (cpu_ns() - self.begun_ns).saturating_sub(reading_ns) + rest_ns;
         // Relaxed: as in `begin`.
-        header.slow_timed.fetch_add(self.stands_for, Relaxed);
-        header.slow_cpu_ns.fetch_add(ns.saturating_mul(self.stands_for), Relaxed);
+        let usual_ns = header.slow_cpu_ns.load(Relaxed) / header.slow_timed.load(Relaxed).max(1);
+        let is_rare = usual_ns != 0 && ns / RARE > usual_ns;
+        let stands_for = if is_rare { 1 } else { self.stands_for };
+        let all_ns = ns.saturating_mul(stands_for).saturating_add(2 * reading_ns);
+        // Relaxed: as in `begin`.
+        header.slow_timed.fetch_add(stands_for, Relaxed);
+        header.slow_cpu_ns.fetch_add(all_ns, Relaxed);
     }
 }
 
-/// How many entries the one of this number stands for: 0 if it is not timed.
-const fn stands_for(number: u64) -> u64 {
+/// Runs a part of the slow path and counts it as one entry.
+pub fn measured<R>(part: impl FnOnce() -> R) -> R {
+    let Some(header) = outermost() else { return part() };
+    let timed = begin_outermost(header);
+    let result = inside(part);
+    if let Some(timed) = timed {
+        timed.end(header, 0);
+    }
+    result
+}
+
+/// As [`measured`], for a part that is short and frequent: no line is written to that threads share, except where it
+/// is timed.
+pub fn measured_short<R>(part: impl FnOnce() -> R) -> R {
+    let Some(header) = outermost() else { return part() };
+    let number = tls::short_parts();
+    tls::set_short_parts(number + 1);
+    // Threads with few parts each must not all begin with one that is timed.
+    let stands_for = sampled(number ^ tls::raw() as u64, SHORT_SAMPLE);
+    let timed = Timed::begin(stands_for);
+    let result = inside(part);
+    if let Some(timed) = timed {
+        // Relaxed: as in `begin`.
+        header.slow_entries.fetch_add(stands_for, Relaxed);
+        timed.end(header, 0);
+    }
+    result
+}
+
+/// The header, if an entry that begins now is to be counted.
+fn outermost() -> Option<&'static Header> {
+    if tls::is_barred() || is_inside() || !state::is_here() {
+        return None;
+    }
+    state::header()
+}
+
+/// Runs `part` as part of an entry.
+fn inside<R>(part: impl FnOnce() -> R) -> R {
+    let frame = Cell::new(0_u8);
+    tls::set_slow_frame(frame.as_ptr() as u64);
+    let result = part();
+    tls::set_slow_frame(0);
+    result
+}
+
+/// The thread is within an entry. One that was left by a long jump lies below this frame.
+fn is_inside() -> bool {
+    let frame = Cell::new(0_u8);
+    (frame.as_ptr() as u64) < tls::slow_frame()
+}
+
+/// How many entries the one of this number stands for, of which one in `of` is timed: 0 if this is not.
+const fn sampled(number: u64, of: u64) -> u64 {
     // Fibonacci hashing: the highest bits are as good as random.
     let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    match number {
-        ..ALL => 1,
-        _ if hash >> 61 == 0 => SAMPLE,
-        _ => 0,
-    }
+    if hash >> (64 - of.trailing_zeros()) == 0 { of } else { 0 }
 }
 
 /// CPU time of the calling thread so far.
@@ -80,11 +183,24 @@ mod tests {
 
     #[test]
     fn timed_entries_stand_for_all() {
-        assert!((0..ALL).all(|number| stands_for(number) == 1));
-        let sum: u64 = (0..1_000_000).map(stands_for).sum();
-        assert!(sum.abs_diff(1_000_000) < 1000, "{sum}");
-        // Neither of two kinds that alternate is preferred.
-        let even: u64 = (0..1_000_000).step_by(2).map(stands_for).sum();
-        assert!(even.abs_diff(500_000) < 1000, "{even}");
+        for of in [SAMPLE, SHORT_SAMPLE] {
+            let sum: u64 = (0..1_000_000).map(|number| sampled(number, of)).sum();
+            assert!(sum.abs_diff(1_000_000) < 1000, "{sum}");
+            // Neither of two kinds that alternate is preferred.
+            let even: u64 = (0..1_000_000).step_by(2).map(|number| sampled(number, of)).sum();
+            assert!(even.abs_diff(500_000) < 1000, "{even}");
+        }
+    }
+
+    #[test]
+    fn a_part_within_a_part_is_not_counted_again() {
+        assert!(!is_inside());
+        assert!(inside(|| is_inside() && inside(is_inside)));
+        assert!(!is_inside());
+        // A frame that a long jump has left.
+        let frame = Cell::new(0_u8);
+        tls::set_slow_frame(frame.as_ptr() as u64 - 4096);
+        assert!(!is_inside());
+        tls::set_slow_frame(0);
     }
 }

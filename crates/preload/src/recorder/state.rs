@@ -88,7 +88,7 @@ fn arrive() {
 }
 
 /// The core is this process's own.
-fn is_here() -> bool {
+pub fn is_here() -> bool {
     // SAFETY: null or the word above, which stays mapped.
     unsafe { HERE.load(Relaxed).as_ref() }.is_none_or(|here| here.load(Relaxed) == 1)
 }
@@ -181,10 +181,8 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
             None
         }
     };
-    // Before signals are open: a handler's time is not ours. The second reading of the clock stands for the call that
-    // opens them.
     if let Some(timed) = timed {
-        timed.end(header);
+        timed.end_closed(header);
     }
     sys::restore_signals(mask);
     result
