@@ -85,7 +85,7 @@ pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Proc
     add(&mut summary.threads, process.threads);
     add(&mut summary.acquisitions, process.acquisitions);
     add(&mut summary.contended, process.contended);
-    add(&mut summary.recording_ns, recording_ns(model.ledger));
+    summary.recording.add(model.ledger);
     let gap = |missing: &Missing| Gap { pid: process.pid, missing: missing.clone() };
     summary.completeness.gaps.extend(process.missing().map(gap));
     let group = |class| model.classes.group_of(class);
@@ -101,20 +101,6 @@ pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Proc
         }
     }
     summary.dependencies += pairs.len() as u64;
-}
-
-/// CPU time that the start and the slow path took in a process, ns. The timed entries stand for all.
-pub fn recording_ns(ledger: &Ledger) -> u64 {
-    let header = ledger.header();
-    slow_ns(header.slow_entries, header.slow_timed, header.slow_cpu_ns)
-        .saturating_add(header.start_cpu_ns)
-}
-
-fn slow_ns(entries: u64, timed: u64, timed_ns: u64) -> u64 {
-    match timed {
-        0 => 0,
-        timed => (timed_ns as f64 * (entries as f64 / timed as f64)) as u64,
-    }
 }
 
 /// Controls of `pthread_once`, which are no locks to their program.
@@ -159,18 +145,5 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         acquisitions: 0,
         contended: 0,
         notes,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::slow_ns;
-
-    #[test]
-    fn timed_entries_stand_for_those_that_were_not_timed() {
-        assert_eq!(slow_ns(64, 64, 6400), 6400);
-        assert_eq!(slow_ns(1000, 900, 9000), 10_000);
-        // Entries of which none was timed have no known cost.
-        assert_eq!(slow_ns(1000, 0, 0), 0);
     }
 }

@@ -17,9 +17,11 @@ mod named;
 pub mod process_end;
 pub mod progress;
 pub mod reach;
+mod recording;
 pub mod signal;
 pub mod symbolize;
 pub mod traced;
 pub(crate) mod view;
 
-pub use analyse::{analyse, analyse_with, recording_ns};
+pub use analyse::{analyse, analyse_with};
+pub use recording::Recording;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Once;
 
+use lockwright_analysis::Recording;
 use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::coverage::{Completeness, Missing, Note, Stopped};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
@@ -294,8 +295,9 @@ fn summary() -> Summary {
         completeness: Completeness::default(),
         all_instances: false,
         cost_ns: Some(7_407_402),
-        recording_ns: 0,
+        recording: Recording::default(),
         cost_per_acquisition_ns: Some(6.0),
+        program_cpu_ns: Some(2_000_000_000),
     }
 }
 

@@ -24,6 +24,7 @@ use self::object::ObjectFault;
 use self::order::OrderFault;
 use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
+use crate::recording::Recording;
 
 named! {
 /// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
@@ -377,13 +378,15 @@ pub struct Summary {
     pub completeness: Completeness,
     /// Findings that are the same to a reader stand apart, as far as they were recorded.
     pub all_instances: bool,
-    /// Estimated CPU time that the tool took, ns: calibrated cost per acquisition x acquisitions, and `recording_ns`.
+    /// Estimated CPU time that the tool took, ns: acquisitions and waits as calibrated, and `recording`.
     pub cost_ns: Option<u64>,
-    /// CPU time of the start and of the slow path, ns, as measured in the processes themselves.
+    /// What recording took, as measured in the processes themselves.
     #[serde(skip)]
-    pub recording_ns: u64,
+    pub recording: Recording,
     /// Calibrated cost of one uncontended acquire and release, ns, beyond the native one.
     pub cost_per_acquisition_ns: Option<f64>,
+    /// CPU time that the processes took in all, ns, the tool's part included, where it is known.
+    pub program_cpu_ns: Option<u64>,
 }
 
 /// One watched process.

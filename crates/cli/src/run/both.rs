@@ -53,7 +53,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         found.summary.completeness.gaps.append(&mut checked.completeness.gaps);
         checked.completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);
-        check::add_cost(&mut found, prices);
+        check::add_cost(&mut found, prices, session.cpu_ns);
         let mut measured = meter::measure(&session, &symbols, prices);
         // The first report has said it, if so.
         measured.explained = true;

@@ -1,7 +1,7 @@
 //! What the tool costs: the same loops (`price_loops.rs`), natively and watched.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,9 @@ use lockwright_ledger::Ledger;
 
 use super::engines::Engines;
 use super::preload::Preload;
-use super::prices::Prices;
+use super::prices::{Calibration, Prices};
 use super::prices_file::{Known, PricesFile};
+use super::session::cpu_of_children_ns;
 use crate::ledger_dir::{CALIBRATION, RunDir, ledgers_in};
 
 /// A round that takes longer is given up, and the calibration with it.
@@ -25,21 +26,24 @@ pub fn cost(
     engines: &Engines<'_>,
     dir: &RunDir,
     base: Option<&Path>,
-) -> Option<Prices> {
+) -> Option<Calibration> {
     let file = base.map(|base| PricesFile::new(base, engines));
     let known = file.as_ref().and_then(PricesFile::read);
     if let Some(known) = known.as_ref().filter(|known| known.is_enough()) {
         return Some(known.cost());
     }
-    let preload = preload.writing_to(dir.make_ledgers(CALIBRATION).ok()?);
+    let ledgers = dir.make_ledgers(CALIBRATION).ok()?;
+    let preload = preload.writing_to(ledgers.clone());
     let native = round(Preload::leave_alone);
     let watched = round(|command| {
         preload.watch(command);
         engines.tell(command);
     });
+    let recording = ledgers_in(&ledgers).map(|paths| start_ns(&paths));
     // The ledger of that process is nobody's business.
     dir.remove_ledgers(CALIBRATION);
-    let (native, watched) = (native?, watched?);
+    let (native, mut watched) = (native?, watched?);
+    watched.load_ns -= recording.unwrap_or_default();
     let key = || file.as_ref().map_or(String::new(), |file| file.key().to_owned());
     let mut known = known.unwrap_or_else(|| Known::new(key()));
     known.add(&native, &watched);
@@ -47,6 +51,12 @@ pub fn cost(
         file.write(&known);
     }
     Some(known.cost())
+}
+
+/// What the library measured of its own start, ns.
+fn start_ns(paths: &[PathBuf]) -> f64 {
+    let ledgers = paths.iter().filter_map(|path| Ledger::open(path).ok());
+    ledgers.map(|ledger| ledger.header().start_cpu_ns as f64).sum()
 }
 
 /// A program of our own, watched once.
@@ -91,6 +101,7 @@ fn round(prepare: impl FnOnce(&mut Command)) -> Option<Prices> {
     let mut command = Command::new("/proc/self/exe");
     command.arg("calibrate").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     prepare(&mut command);
+    let before_ns = cpu_of_children_ns();
     let mut child = command.spawn().ok()?;
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -107,5 +118,8 @@ fn round(prepare: impl FnOnce(&mut Command)) -> Option<Prices> {
     }
     let mut text = String::new();
     child.stdout.take()?.read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+    let measured: Prices = serde_json::from_str(&text).ok()?;
+    // What it took in all, but for the measurement.
+    let load_ns = cpu_of_children_ns() - before_ns - measured.load_ns;
+    Some(Prices { load_ns, ..measured })
 }

@@ -11,7 +11,7 @@ use super::doctor;
 use super::ending::Ending;
 use super::engines::Engines;
 use super::output::Output;
-use super::prices::Prices;
+use super::prices::{Calibration, Counts};
 use super::session::{self, Plan, Session};
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
@@ -97,7 +97,7 @@ pub fn check(
         completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);
         if found.summary.acquisitions > 0 {
-            add_cost(&mut found, session.prices());
+            add_cost(&mut found, session.prices(), session.cpu_ns);
         }
         let done = [
             output.write_json(Some(&found), None),
@@ -122,14 +122,20 @@ pub fn find(ledgers: &[Ledger], symbols: &[&dyn Symbolise], output: &Output) -> 
     analyse_with(ledgers, symbols, output.instances(), &*progress)
 }
 
-/// Adds what watching cost, from what it costs a lock and unlock, and what recording took.
-pub fn add_cost(report: &mut Report, prices: Option<Prices>) {
+/// Adds what watching cost the program, which took `program_ns` of CPU time.
+pub fn add_cost(report: &mut Report, prices: Option<Calibration>, program_ns: f64) {
     let summary = &mut report.summary;
-    let pair_ns = prices.map(|prices| prices.pair_ns);
-    summary.cost_per_acquisition_ns = pair_ns;
-    let recording_ns = summary.recording_ns;
-    summary.cost_ns =
-        pair_ns.map(|ns| ((ns * summary.acquisitions as f64) as u64).saturating_add(recording_ns));
+    summary.program_cpu_ns = Some(program_ns as u64);
+    let counts = Counts {
+        pairs: summary.acquisitions,
+        waits: summary.contended,
+        calls: 0,
+        loads: summary.recording.loads,
+        recording_ns: summary.recording.cpu_ns,
+    };
+    let cost = prices.map(|prices| prices.cost(&counts, Some(program_ns)));
+    summary.cost_per_acquisition_ns = cost.map(|cost| cost.pair_ns);
+    summary.cost_ns = cost.map(|cost| cost.cpu_ns as u64);
 }
 
 /// Shows what was not told while the program ran.

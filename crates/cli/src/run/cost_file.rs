@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::prices::Prices;
+use super::prices::{Calibration, Counts};
 use crate::ledger_dir::{self, RunDir};
+use lockwright_analysis::Recording;
 use lockwright_analysis::lockmeter::model::{Cost, MeterReport};
 
 /// The file's name in the run's directory.
@@ -16,23 +17,30 @@ const NAME: &str = "cost.json";
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     /// What single things cost.
-    pub prices: Prices,
+    pub prices: Calibration,
     /// As [`Cost::program_cpu_ns`].
     pub program_cpu_ns: Option<f64>,
 }
 
 impl Known {
-    /// The cost of what `report` counts, and `recording_ns` for the start and the slow path.
-    pub fn cost(&self, report: &MeterReport, recording_ns: u64) -> Cost {
-        let Prices { pair_ns, wait_ns, call_ns } = self.prices;
+    /// The cost of what `report` counts, and of `recording` it.
+    pub fn cost(&self, report: &MeterReport, recording: Recording) -> Cost {
         let total = report.total();
-        let waits: u64 = report.waits.iter().map(|wait| wait.waits).sum();
-        // A trylock that fails costs about as much as a lock and unlock: it is two steps, too.
-        let cpu_ns = pair_ns * (total.acquisitions + total.rejects) as f64
-            + wait_ns * total.contended as f64
-            + call_ns * waits as f64
-            + recording_ns as f64;
-        Cost { pair_ns, wait_ns, call_ns, cpu_ns, program_cpu_ns: self.program_cpu_ns }
+        let counts = Counts {
+            pairs: total.acquisitions + total.rejects,
+            waits: total.contended,
+            calls: report.waits.iter().map(|wait| wait.waits).sum(),
+            loads: recording.loads,
+            recording_ns: recording.cpu_ns,
+        };
+        let cost = self.prices.cost(&counts, self.program_cpu_ns);
+        Cost {
+            pair_ns: cost.pair_ns,
+            wait_ns: self.prices.added.wait_ns,
+            call_ns: self.prices.added.call_ns,
+            cpu_ns: cost.cpu_ns,
+            program_cpu_ns: self.program_cpu_ns,
+        }
     }
 
     /// Writes the file.
@@ -54,7 +62,7 @@ impl Known {
         }
         let known: Self = serde_json::from_slice(&ledger_dir::read_own(dir, NAME)?).ok()?;
         let program_cpu_ns = known.program_cpu_ns.filter(|_| is_run);
-        known.prices.are_plausible().then_some(Self { program_cpu_ns, ..known })
+        known.prices.is_plausible().then_some(Self { program_cpu_ns, ..known })
     }
 }
 
@@ -64,6 +72,7 @@ mod tests {
 
     use super::*;
     use crate::ledger_dir::Surroundings;
+    use crate::run::prices::Prices;
 
     #[test]
     fn a_kept_run_knows_its_cost() {
@@ -71,7 +80,15 @@ mod tests {
             std::env::temp_dir().join(format!("lockwright-test-cost-{}", std::process::id()));
         let run = RunDir::create(Some(&base), &Surroundings::current()).unwrap();
         let dir = run.path().to_owned();
-        let prices = Prices { pair_ns: 31.5, wait_ns: 400.0, call_ns: 60.0 };
+        let added = Prices {
+            load_ns: 7e5,
+            tight_ns: 12.5,
+            pair_ns: 31.5,
+            sparse_ns: 80.0,
+            wait_ns: 400.0,
+            call_ns: 60.0,
+        };
+        let prices = Calibration { added, watched: added };
         let known = Known { prices, program_cpu_ns: Some(2e9) };
         known.write(&run).unwrap();
         assert_eq!(Known::read(std::slice::from_ref(&dir)), Some(known));

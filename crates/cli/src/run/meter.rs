@@ -6,16 +6,16 @@ use super::ending::Ending;
 use super::engines::Engines;
 use super::exports::Exports;
 use super::output::Output;
-use super::prices::Prices;
+use super::prices::Calibration;
 use super::session::{self, Plan, Session};
 use super::traced::{self, KernelWaits};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
+use lockwright_analysis::Recording;
 use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_analysis::model::Symbolise;
-use lockwright_analysis::recording_ns;
 use lockwright_analysis::traced::every_wait;
 use lockwright_report::error::Result;
 use lockwright_report::traced::{TracedView, render_every_wait, render_every_wait_json};
@@ -94,7 +94,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
 pub fn measure(
     session: &Session<'_>,
     symbols: &[&dyn Symbolise],
-    prices: Option<Prices>,
+    prices: Option<Calibration>,
 ) -> MeterReport {
     let mut report = model::build_with(&session.ledgers, symbols, &[session.ended]);
     report.unwatched.clone_from(&session.unwatched);
@@ -102,8 +102,7 @@ pub fn measure(
     report.completeness.gaps.extend_from_slice(&session.missing);
     if let Some(prices) = prices {
         let known = cost_file::Known { prices, program_cpu_ns: Some(session.cpu_ns) };
-        let recording_ns = session.ledgers.iter().map(recording_ns).sum();
-        report.cost = Some(known.cost(&report, recording_ns));
+        report.cost = Some(known.cost(&report, Recording::of(&session.ledgers)));
         if session.is_kept() {
             // Without it, a later report merely does not know.
             let _ = known.write(&session.dir);

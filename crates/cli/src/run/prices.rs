@@ -5,8 +5,16 @@ use serde::{Deserialize, Serialize};
 /// Nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prices {
-    /// A lock and unlock, uncontended.
+    /// A process that does nothing: to load and end it, without what the library measures itself.
+    pub load_ns: f64,
+    /// A lock and unlock, uncontended, by a program that does nothing else.
+    pub tight_ns: f64,
+    /// A lock and unlock, uncontended, by a program that takes many locks at many places and works
+    /// a little between.
     pub pair_ns: f64,
+    /// The same by one that works much between, so that the processor's nearest cache has other
+    /// things in it.
+    pub sparse_ns: f64,
     /// A wait for a lock.
     pub wait_ns: f64,
     /// A call that may sleep, made with a lock held.
@@ -17,7 +25,10 @@ impl Prices {
     /// By how much these are more than `less`: less than nothing where that was disturbed more.
     pub fn more_than(&self, less: &Self) -> Self {
         Self {
+            load_ns: self.load_ns - less.load_ns,
+            tight_ns: self.tight_ns - less.tight_ns,
             pair_ns: self.pair_ns - less.pair_ns,
+            sparse_ns: self.sparse_ns - less.sparse_ns,
             wait_ns: self.wait_ns - less.wait_ns,
             call_ns: self.call_ns - less.call_ns,
         }
@@ -30,13 +41,97 @@ impl Prices {
             all.sort_by(f64::total_cmp);
             all.get(all.len() / 2).map_or(0.0, |&median| median.max(0.0))
         };
-        Self { pair_ns: of(|p| p.pair_ns), wait_ns: of(|p| p.wait_ns), call_ns: of(|p| p.call_ns) }
+        Self {
+            load_ns: of(|p| p.load_ns),
+            tight_ns: of(|p| p.tight_ns),
+            pair_ns: of(|p| p.pair_ns),
+            sparse_ns: of(|p| p.sparse_ns),
+            wait_ns: of(|p| p.wait_ns),
+            call_ns: of(|p| p.call_ns),
+        }
     }
 
     /// They can be what they say they are.
     pub fn are_plausible(&self) -> bool {
-        [self.pair_ns, self.wait_ns, self.call_ns].iter().all(|ns| ns.is_finite())
+        let Self { load_ns, tight_ns, pair_ns, sparse_ns, wait_ns, call_ns } = self;
+        [load_ns, tight_ns, pair_ns, sparse_ns, wait_ns, call_ns].iter().all(|ns| ns.is_finite())
     }
+}
+
+/// What watching adds to the things that were calibrated, and what they take with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// How much longer they are.
+    pub added: Prices,
+    /// How long they are.
+    pub watched: Prices,
+}
+
+impl Calibration {
+    /// What a lock and unlock takes longer in a program that uses `each_ns` of CPU time for each of
+    /// them, all that it does between included.
+    ///
+    /// A processor does much of what the tool adds while it waits for the locked instruction. A
+    /// program that does nothing but lock therefore pays least; one that does much else pays most,
+    /// as what the tool works on has left the nearest cache. `None`: it is not known.
+    pub fn pair_ns(&self, each_ns: Option<f64>) -> f64 {
+        let Self { added, watched } = self;
+        let Some(each) = each_ns else { return added.pair_ns };
+        let loops = [
+            (watched.tight_ns, added.tight_ns),
+            (watched.pair_ns, added.pair_ns),
+            (watched.sparse_ns, added.sparse_ns),
+        ];
+        for [(from, less), (to, more)] in [[loops[0], loops[1]], [loops[1], loops[2]]] {
+            if each < to && from < to {
+                return less + ((each - from) / (to - from)).max(0.0) * (more - less);
+            }
+        }
+        added.sparse_ns
+    }
+
+    /// CPU time that the tool took in a program that used `program_ns` in all, if that is known.
+    pub fn cost(&self, counts: &Counts, program_ns: Option<f64>) -> Estimate {
+        let pairs = counts.pairs as f64;
+        let recording_ns = counts.recording_ns as f64;
+        let each_ns = program_ns.map(|ns| (ns - recording_ns) / pairs.max(1.0));
+        let pair_ns = self.pair_ns(each_ns);
+        let cpu_ns = pair_ns * pairs
+            + self.added.wait_ns * counts.waits as f64
+            + self.added.call_ns * counts.calls as f64
+            + self.added.load_ns * counts.loads as f64
+            + recording_ns;
+        Estimate { pair_ns, cpu_ns }
+    }
+
+    /// They can be what they say they are.
+    pub fn is_plausible(&self) -> bool {
+        self.added.are_plausible() && self.watched.are_plausible()
+    }
+}
+
+/// What a program did that costs something.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Locks taken, or tried for in vain: two steps as well.
+    pub pairs: u64,
+    /// Waits for a lock.
+    pub waits: u64,
+    /// Calls that may sleep, with a lock held, and other waits.
+    pub calls: u64,
+    /// Programs that were loaded.
+    pub loads: u64,
+    /// What the start and the slow path took, as measured.
+    pub recording_ns: u64,
+}
+
+/// What it cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    /// Each lock and unlock, ns.
+    pub pair_ns: f64,
+    /// All of it, ns of CPU time.
+    pub cpu_ns: f64,
 }
 
 #[cfg(test)]
@@ -44,8 +139,28 @@ mod tests {
     use super::*;
 
     fn of(pair_ns: f64) -> Prices {
-        Prices { pair_ns, wait_ns: 2.0 * pair_ns, call_ns: 5.0 }
+        let (tight_ns, sparse_ns) = (pair_ns / 2.0, 2.0 * pair_ns);
+        Prices { load_ns: 0.0, tight_ns, pair_ns, sparse_ns, wait_ns: 2.0 * pair_ns, call_ns: 5.0 }
     }
+
+    const CALIBRATION: Calibration = Calibration {
+        added: Prices {
+            load_ns: 1000.0,
+            tight_ns: 4.0,
+            pair_ns: 24.0,
+            sparse_ns: 64.0,
+            wait_ns: 100.0,
+            call_ns: 10.0,
+        },
+        watched: Prices {
+            load_ns: 2000.0,
+            tight_ns: 25.0,
+            pair_ns: 65.0,
+            sparse_ns: 265.0,
+            wait_ns: 200.0,
+            call_ns: 150.0,
+        },
+    };
 
     #[test]
     fn rounds_that_were_disturbed_do_not_show() {
@@ -59,6 +174,31 @@ mod tests {
     #[test]
     fn what_is_no_number_is_not_believed() {
         assert!(of(-3.0).are_plausible() && !of(f64::NAN).are_plausible());
-        assert_eq!(of(7.0).more_than(&of(4.0)), Prices { call_ns: 0.0, ..of(3.0) });
+        assert_eq!(of(8.0).more_than(&of(4.0)), Prices { call_ns: 0.0, ..of(4.0) });
+    }
+
+    #[test]
+    fn the_busier_a_program_is_with_locks_the_less_each_costs() {
+        let each = |ns| CALIBRATION.pair_ns(Some(ns));
+        assert_eq!((each(10.0), each(25.0), each(45.0), each(65.0)), (4.0, 4.0, 14.0, 24.0));
+        assert_eq!((each(165.0), each(265.0), each(1e6)), (44.0, 64.0, 64.0));
+        assert_eq!(CALIBRATION.pair_ns(None), 24.0);
+        // Two loops took the same: a disturbed calibration.
+        let watched = Prices { tight_ns: 65.0, ..CALIBRATION.watched };
+        let odd = Calibration { watched, ..CALIBRATION };
+        assert_eq!((odd.pair_ns(Some(10.0)), odd.pair_ns(Some(1e6))), (24.0, 64.0));
+    }
+
+    #[test]
+    fn the_parts_of_a_cost_add_up() {
+        let counts = Counts { pairs: 1000, waits: 3, calls: 2, loads: 1, recording_ns: 5000 };
+        let cost = CALIBRATION.cost(&counts, Some(70_000.0));
+        assert_eq!((cost.pair_ns, cost.cpu_ns), (24.0, 24_000.0 + 300.0 + 20.0 + 1000.0 + 5000.0));
+        // What was measured is no time between locks: 25 ns for each of them is left.
+        assert_eq!(CALIBRATION.cost(&counts, Some(30_000.0)).pair_ns, 4.0);
+        // A model that leaves the slow path out: one lock, and what recording it took.
+        let new = Counts { pairs: 1, recording_ns: 5000, ..Counts::default() };
+        assert!(CALIBRATION.cost(&new, None).cpu_ns > 5000.0);
+        assert_eq!(CALIBRATION.cost(&Counts::default(), Some(1e6)).cpu_ns, 0.0);
     }
 }

@@ -16,7 +16,7 @@ use lockwright_ledger::file;
 use serde::{Deserialize, Serialize};
 
 use super::engines::Engines;
-use super::prices::Prices;
+use super::prices::{Calibration, Prices};
 
 /// Rounds after which no more are added, if watching costs something by then.
 const ENOUGH: usize = 7;
@@ -31,29 +31,34 @@ pub struct Known {
     key: String,
     /// What watching added, in each of the last [`ENOUGH`] rounds.
     added: Vec<Prices>,
+    /// What it took, watched.
+    watched: Vec<Prices>,
 }
 
 impl Known {
     /// Nothing yet.
     pub fn new(key: String) -> Self {
-        Self { key, added: Vec::new() }
+        Self { key, added: Vec::new(), watched: Vec::new() }
     }
 
     /// No more rounds are needed.
     pub fn is_enough(&self) -> bool {
-        self.added.len() >= ENOUGH && self.cost().pair_ns > 0.0
+        self.added.len() >= ENOUGH && self.cost().added.pair_ns > 0.0
     }
 
     /// Another round.
     pub fn add(&mut self, native: &Prices, watched: &Prices) {
         self.added.push(watched.more_than(native));
-        let former = self.added.len().saturating_sub(ENOUGH);
-        self.added.drain(..former);
+        self.watched.push(*watched);
+        for rounds in [&mut self.added, &mut self.watched] {
+            let former = rounds.len().saturating_sub(ENOUGH);
+            rounds.drain(..former);
+        }
     }
 
-    /// What watching adds.
-    pub fn cost(&self) -> Prices {
-        Prices::median(&self.added)
+    /// What watching adds, and takes.
+    pub fn cost(&self) -> Calibration {
+        Calibration { added: Prices::median(&self.added), watched: Prices::median(&self.watched) }
     }
 }
 
@@ -89,7 +94,8 @@ impl PricesFile {
         }
         let text = file::read_all(file, MOST_BYTES).ok()?;
         let known: Known = serde_json::from_slice(&text).ok()?;
-        let is_plausible = known.added.iter().all(Prices::are_plausible);
+        let mut all = known.added.iter().chain(&known.watched);
+        let is_plausible = all.all(Prices::are_plausible);
         (known.key == self.key && is_plausible).then_some(known)
     }
 
@@ -141,7 +147,7 @@ mod tests {
     };
 
     fn prices(ns: f64) -> Prices {
-        Prices { pair_ns: ns, wait_ns: ns, call_ns: ns }
+        Prices { load_ns: ns, tight_ns: ns, pair_ns: ns, sparse_ns: ns, wait_ns: ns, call_ns: ns }
     }
 
     #[test]
@@ -157,12 +163,12 @@ mod tests {
             known.add(&prices(10.0), &prices(watched));
         }
         assert!(known.is_enough());
-        assert_eq!(known.cost(), prices(5.0));
+        assert_eq!((known.cost().added, known.cost().watched), (prices(5.0), prices(15.0)));
         // Rounds of which none was dearer than native ones are not enough; the last ones count.
         let mut nothing = known.clone();
         (0..ENOUGH).for_each(|_| nothing.add(&prices(10.0), &prices(9.0)));
         assert!(!nothing.is_enough());
-        assert_eq!(nothing.cost(), prices(0.0));
+        assert_eq!(nothing.cost().added, prices(0.0));
         file.write(&known);
         assert_eq!(file.read(), Some(known.clone()));
         let other = PricesFile::new(&dir, &Engines { objects: false, ..CHECK });

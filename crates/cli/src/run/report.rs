@@ -9,11 +9,11 @@ use super::output::Output;
 use super::{check, cost_file, doctor, end_file, generated_code, load, unwatched};
 use crate::args::ReportArgs;
 use crate::ledger_dir::with_writers;
+use lockwright_analysis::Recording;
 use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::lockmeter::model;
 use lockwright_analysis::process_end::Ends;
-use lockwright_analysis::recording_ns;
 use lockwright_report::error::Result;
 use lockwright_report::listing;
 use lockwright_report::lockmeter::view::View;
@@ -63,7 +63,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         report.completeness.gaps.extend_from_slice(&missing);
         doctor::explain_measurement(&mut report);
         report.cost = cost_file::Known::read(&args.ledgers)
-            .map(|known| known.cost(&report, ledgers.iter().map(recording_ns).sum()));
+            .map(|known| known.cost(&report, Recording::of(&ledgers)));
         report
     });
     let mut done = vec![

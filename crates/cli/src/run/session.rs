@@ -17,7 +17,7 @@ use super::follow::Follow;
 use super::live::Deadlocks;
 use super::output::Output;
 use super::preload::Preload;
-use super::prices::Prices;
+use super::prices::Calibration;
 use super::{calibrate, doctor, end_file, generated_code, load, path_search, target, unwatched};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::ledger_dir::{self, RunDir, Surroundings};
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
     }
 
     /// What watching adds to single things; `None` if it cannot be measured.
-    pub fn prices(&self) -> Option<Prices> {
+    pub fn prices(&self) -> Option<Calibration> {
         let base = Surroundings::current().own_base();
         calibrate::cost(&self.preload, &self.plan.engines, &self.dir, base.as_deref())
     }
@@ -301,7 +301,7 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// CPU time of all children, and theirs, that were waited for so far.
-fn cpu_of_children_ns() -> f64 {
+pub fn cpu_of_children_ns() -> f64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: room for the answer; zeroed it is a valid one if the call should fail.
     let usage = unsafe {

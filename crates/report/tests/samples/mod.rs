@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+use lockwright_analysis::Recording;
 use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::doing::{Blocked, Busy, File};
@@ -128,8 +129,9 @@ pub fn report() -> Report {
     Report {
         summary: Summary {
             cost_ns: Some(7),
-            recording_ns: 0,
+            recording: Recording::default(),
             cost_per_acquisition_ns: Some(-0.5),
+            program_cpu_ns: Some(2_000_000_000),
             ..Summary::default()
         },
         unwatched: vec![Unwatched {
