@@ -296,6 +296,8 @@ fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Swap(bench::BenchOptions::smoke()) })?;
     bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })?;
     bench::run(&bench::BenchArgs { what: bench::What::Lines(bench::BenchOptions::smoke()) })?;
+    let cost = bench::CostOptions { common: bench::BenchOptions::smoke(), write: false };
+    bench::run(&bench::BenchArgs { what: bench::What::Cost(cost) })?;
     let smoke = bench::BenchOptions::smoke();
     bench::run(&bench::BenchArgs { what: bench::What::Debugobjects(smoke) })?;
     let simulated = bench::What::Simulated(bench::SimulatedOptions::smoke());

@@ -157,6 +157,12 @@ impl Bench {
         self.compile("cc", name, name, flags)
     }
 
+    /// Builds one of the programs of the tests.
+    pub fn build_test_program(&self, name: &str) -> Result<PathBuf, String> {
+        let source = crate::test::root().join("tests/programs").join(name).with_extension("c");
+        self.compile_source("cc", &source, name, &[])
+    }
+
     /// Builds it once more, for [`Arm::Tsan`].
     pub fn rebuild(&self, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
         let flags: Vec<_> = flags.iter().copied().chain(["-fsanitize=thread"]).collect();
@@ -170,16 +176,23 @@ impl Bench {
         built: &str,
         flags: &[&str],
     ) -> Result<PathBuf, String> {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("src/bench/programs")
-            .join(name)
-            .with_extension("c");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/programs");
+        self.compile_source(compiler, &folder.join(name).with_extension("c"), built, flags)
+    }
+
+    fn compile_source(
+        &self,
+        compiler: &str,
+        source: &Path,
+        built: &str,
+        flags: &[&str],
+    ) -> Result<PathBuf, String> {
         let built = self.work.join(built);
         let mut command = Command::new(compiler);
         command
             .args(["-O2", "-g", "-pthread", "-Wall", "-Wextra", "-o"])
             .arg(&built)
-            .arg(&source)
+            .arg(source)
             .args(flags);
         let out = command.output().map_err(|e| format!("{compiler}: {e}"))?;
         if out.status.success() {

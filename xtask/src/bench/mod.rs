@@ -2,6 +2,7 @@
 //! cost, against the same program alone. `bench debugobjects`: what the pools of debugobjects are
 //! worth. `bench programs`: whole programs and their memory, beside Valgrind's tools. `bench swap`:
 //! whole programs on other locks. `bench lines`: the cache lines that locks touch under the engines.
+//! `bench cost`: whether reports say the truth about what the tool took.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs
 //! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
@@ -10,6 +11,7 @@
 mod apt;
 mod arm;
 mod callgrind;
+mod cost;
 mod debugobjects;
 mod in_tables;
 mod lines;
@@ -38,6 +40,7 @@ use lockwright_lab::stats;
 use serde_json::{Map, Value};
 
 use arm::{Arm, Bench};
+pub use cost::CostOptions;
 pub use peers::PeersOptions;
 pub use simulated::SimulatedOptions;
 use table::{Line, Results};
@@ -71,6 +74,8 @@ pub enum What {
     Lines(BenchOptions),
     /// How recording, reports and listings grow with the number of lock classes: docs/bench/listings.md.
     Listings(BenchOptions),
+    /// What reports say the tool took, compared with what it took: docs/bench/cost.md.
+    Cost(CostOptions),
     /// The tables of the five documents, published beside measured: docs/tables.md.
     Tables(TablesOptions),
     /// The locks beside those of C and C++ libraries, which are built first: docs/bench/peers.md.
@@ -125,6 +130,8 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Swap(options) => (options, swapped::run),
         What::Lines(options) => (options, lines::run),
         What::Listings(options) => (options, listings::run),
+        What::Cost(CostOptions { common, write: true }) => (common, cost::write),
+        What::Cost(CostOptions { common, .. }) => (common, cost::run),
         What::Tables(options) => return tables::run(options),
         What::Peers(options) => return peers::run(options),
         What::Simulated(options) => return simulated::run(options),
