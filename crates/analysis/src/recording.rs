@@ -12,7 +12,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Of all processes of a run.
+    /// Adds up all processes of a run.
     pub fn of(ledgers: &[Ledger]) -> Self {
         ledgers.iter().fold(Self::default(), |mut all, ledger| {
             all.add(ledger);

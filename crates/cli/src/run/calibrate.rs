@@ -119,7 +119,7 @@ fn round(prepare: impl FnOnce(&mut Command)) -> Option<Prices> {
     let mut text = String::new();
     child.stdout.take()?.read_to_string(&mut text).ok()?;
     let measured: Prices = serde_json::from_str(&text).ok()?;
-    // What it took in all, but for the measurement.
+    // What it took in all, except the measurement.
     let load_ns = cpu_of_children_ns() - before_ns - measured.load_ns;
     Some(Prices { load_ns, ..measured })
 }

@@ -87,7 +87,7 @@ impl Timed {
         (stands_for != 0 && !IS_OVER.load(Relaxed)).then(|| Self { stands_for, begun_ns: cpu_ns() })
     }
 
-    /// The entry ends, but for opening signals: a handler's time is not ours.
+    /// The entry ends; only signals are still to be opened. A handler's time is not ours.
     pub fn end_closed(self, header: &Header) {
         self.end(header, OPENING_NS.load(Relaxed));
     }
