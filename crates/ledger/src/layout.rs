@@ -383,7 +383,7 @@ pub struct Header {
     pub kept_records: [AtomicU64; KEPT_WORDS],
     /// CPU time of the start of recording, ns.
     pub start_cpu_ns: AtomicU64,
-    /// Entries into the recorder's slow path.
+    /// Entries into the slow path; one within another is part of it.
     pub slow_entries: AtomicU64,
     /// Entries that the timed ones stand for. Later ones are sampled.
     pub slow_timed: AtomicU64,
