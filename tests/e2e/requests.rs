@@ -9,11 +9,11 @@ use lockwright_ledger::rows::{Evidence, Hold, Node, Segment, Thread};
 use crate::harness::{check_with, ledgers, program, signal, under, until};
 
 /// Threads of two runs: the first are enough for all that a ledger is to keep.
-const FEW: &str = "10000";
-const MANY: &str = "50000";
+const FEW: &str = "8000";
+const MANY: &str = "24000";
 
 /// What the second may have more: threads overlap by chance, so rows are removed at other times.
-/// 410 bytes for each thread were 16 MB.
+/// 410 bytes for each thread were 6.5 MB.
 const MORE: u64 = 1 << 20;
 
 /// What a ledger has.
@@ -103,7 +103,7 @@ fn assert_in_one_order(ledger: &Ledger) {
     assert_eq!(pairs, segments.len() * segments.len().saturating_sub(1) / 2);
 }
 
-const KILLS: u32 = 40;
+const KILLS: u32 = 12;
 
 #[test]
 fn a_server_that_is_read_at_any_time_and_killed_at_any_time_leaves_a_whole_ledger() {
