@@ -159,7 +159,6 @@ fn a_copy_that_spans_a_removal_is_made_again() {
     for seed in 0..2 {
         let (host, order) = before_a_removal(seed);
         let first = host.core.ledger().bytes().to_vec();
-        drop(host);
         let (steps, _) = steps(seed);
         let last = &steps[steps.len() - 1];
         for split in (2 * PAGE..first.len()).step_by(2048) {
