@@ -15,13 +15,15 @@
 //! in such an order that after each of them the ledger is whole; so two equal copies of its segments
 //! are as good as one outside of a removal.
 
+use std::fs::File;
 use std::io;
 use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use crate::layout::{HEADER_BYTES, Header, TableId};
 use crate::numbered;
-use crate::reader::{Ledger, OpenError, u32_at, u64_at};
+use crate::reader::{Ledger, OpenError, stored_bytes, u32_at, u64_at};
 
 /// Copies that are made at most. A removal takes a small part of the time between two, so the second
 /// or third will do.
@@ -70,6 +72,11 @@ impl Moment {
 }
 
 impl Ledger {
+    /// Reads the ledger that begins at `offset` and has up to `there` bytes.
+    pub(crate) fn read(file: &File, offset: u64, there: u64) -> Result<Self, OpenError> {
+        Self::copy(&mut Part { file, offset, there }, there)
+    }
+
     /// Reads a ledger that has up to `there` bytes, and may be written to meanwhile.
     ///
     /// # Errors
@@ -114,5 +121,22 @@ impl Ledger {
     /// Whether the other copy has the same bytes where segments are.
     fn has_same_segments(&self, other: &Self) -> bool {
         self.table_bytes(TableId::Segments).eq(other.table_bytes(TableId::Segments))
+    }
+}
+
+/// A ledger in a file.
+struct Part<'f> {
+    file: &'f File,
+    offset: u64,
+    there: u64,
+}
+
+impl Source for Part<'_> {
+    fn read(&mut self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, self.offset + at)
+    }
+
+    fn stored(&mut self) -> u64 {
+        stored_bytes(self.file, self.offset, self.there)
     }
 }

@@ -16,7 +16,6 @@ use crate::layout::{
     self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, KEPT_WORDS, MAGIC, MAX_EXTENTS,
     MAX_FRAMES, MAX_TEXT, TableId, annex, extent_rows, locate,
 };
-use crate::live::Source;
 use crate::numbered;
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{
@@ -236,11 +235,6 @@ impl Ledger {
     /// The ledger's bytes, as far as they are used.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
-    }
-
-    /// Reads the ledger that begins at `offset` and has up to `there` bytes.
-    fn read(file: &File, offset: u64, there: u64) -> Result<Self, OpenError> {
-        Self::copy(&mut Part { file, offset, there }, there)
     }
 
     /// The run that a ledger is of ([`Header::run`]), and the number of deadlocks in each part of
@@ -633,27 +627,10 @@ impl Ledger {
     }
 }
 
-/// A ledger in a file.
-struct Part<'f> {
-    file: &'f File,
-    offset: u64,
-    there: u64,
-}
-
-impl Source for Part<'_> {
-    fn read(&mut self, bytes: &mut [u8], at: u64) -> io::Result<()> {
-        self.file.read_exact_at(bytes, self.offset + at)
-    }
-
-    fn stored(&mut self) -> u64 {
-        stored_bytes(self.file, self.offset, self.there)
-    }
-}
-
 /// Bytes up to the last data in the `there` bytes of the file from `offset` on; all of them where
 /// the file system cannot tell. Data after a hole of gigabytes does not count: a process writes its
 /// ledger without any, and a file of one page must not take all memory.
-fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
+pub(crate) fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
     use std::os::fd::AsRawFd;
     unsafe extern "C" {
         fn lseek(fd: i32, offset: i64, whence: i32) -> i64;

@@ -133,7 +133,7 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &[],
         floors: &[
-            &["claims"],
+            &["claims", "live"],
             &["reader", "writer"],
             &["numbered", "rows"],
             &["file", "histogram", "layout", "site"],
