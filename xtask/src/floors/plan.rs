@@ -49,7 +49,7 @@ pub const CRATES: &[Crate] = &[
             &["completeness", "symbolize"],
             &["finding"],
             &["process_end"],
-            &["named", "progress", "reach", "signal"],
+            &["named", "progress", "reach", "recording", "signal"],
         ],
     },
     // Runs in the program under test.
@@ -106,7 +106,7 @@ pub const CRATES: &[Crate] = &[
             &["exclusive"],
             &["cancel", "guest"],
             &["numbers", "selection"],
-            &["counts", "deadline", "era", "next"],
+            &["counts", "deadline", "era", "next", "unheld"],
             &["environment", "os", "tls"],
         ],
     },
