@@ -6,6 +6,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
+use crate::readable;
 use crate::sys::{self, Open};
 
 /// `posix_spawn_file_actions_t`.
@@ -63,11 +64,15 @@ impl Directory {
         }
     }
 
-    /// What file actions make of it.
+    /// What file actions make of it. It is not known where they cannot be read: the child reads them,
+    /// and only the child dies of it.
     ///
     /// # Safety
-    /// What `posix_spawn` takes for file actions.
+    /// What `posix_spawn` takes for file actions, if it can be read.
     pub unsafe fn after(actions: *const c_void) -> Self {
+        if !actions.is_null() && !readable::is_there(actions, size_of::<Actions>()) {
+            return Self::Unknown;
+        }
         // SAFETY: the caller's promise.
         let Some(actions) = (unsafe { actions.cast::<Actions>().as_ref() }) else {
             return Self::Here;

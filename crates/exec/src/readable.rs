@@ -4,7 +4,7 @@
 //! The kernel is asked by a system call that copies 8 bytes and then fails: `rt_sigprocmask` with no
 //! operation. Every program makes that call.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_void};
 
 use crate::{Strings, sys};
 
@@ -40,6 +40,11 @@ impl Look {
         }
         false
     }
+}
+
+/// Whether the `len` bytes at `at` can be read, which are at most a page.
+pub fn is_there(at: *const c_void, len: usize) -> bool {
+    Look(0).reaches(at.addr(), len)
 }
 
 /// Whether the text at `at` can be read up to its end. Null cannot.

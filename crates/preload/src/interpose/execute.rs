@@ -368,10 +368,6 @@ unsafe fn beside(
     // SAFETY: the caller's promise.
     let path = unsafe { readable::string(path) };
     let Some(path) = path else { return spawn(child, environment) };
-    // The child reads its file actions, and alone dies where there are none.
-    if !actions.is_null() && !readable::is_readable(actions.cast::<[usize; 2]>()) {
-        return spawn(child, environment);
-    }
     // SAFETY: as above; the path was read just now.
     let call = unsafe {
         let directory = Directory::after(actions);
