@@ -325,9 +325,17 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     MODULES[..known].iter().for_each(|module| module.is_seen.store(false, Relaxed));
     let mut epoch = 0;
     let mut candidate = Candidate { start: 0, path: [0; 512], len: 0 };
+    // A module has several lines, one after the other.
+    let mut last = 0;
     let is_read = for_each_line(|line| {
         candidate.note(&line);
-        if let Some(i) = position(|m| m.contains(line.start)) {
+        let has_line = |m: &Module| m.contains(line.start);
+        let found = match has_line(&MODULES[last]) {
+            true => Some(last),
+            false => position(has_line),
+        };
+        if let Some(i) = found {
+            last = i;
             let module = &MODULES[i];
             let is_anonymous = module.row.load(Relaxed) == 0;
             if is_anonymous && line.path.is_empty() && line.executable {
