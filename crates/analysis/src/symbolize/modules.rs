@@ -48,13 +48,14 @@ const RUNTIME: &[&str] = &[
     "ld",
     "ld-linux-x86-64",
     "linux-vdso",
-    "[vdso]",
 ];
 
 /// Whether the module of this path belongs to the C or C++ library, or is the loader.
 pub fn is_runtime(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    RUNTIME.contains(&base_name(name)) || name.starts_with("ld-musl")
+    base_name(name).is_some_and(|library| RUNTIME.contains(&library))
+        || name == "[vdso]"
+        || name.starts_with("ld-musl")
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ const SYSTEM: &[&str] = &[
 /// Whether a library is one of those.
 pub fn is_of_system(library: &Path) -> bool {
     let name = library.file_name().unwrap_or_default().to_string_lossy();
-    SYSTEM.contains(&base_name(&name)) || name.starts_with("libnss_")
+    base_name(&name).is_some_and(|library| SYSTEM.contains(&library)) || name.starts_with("libnss_")
 }
 
 /// What there is to say of a program that does not run yet.
