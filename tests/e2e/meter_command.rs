@@ -121,9 +121,10 @@ fn a_kept_measurement_can_be_shown_again() {
         report(kept[0].parent().unwrap(), &["--top", "1", "--sort", "acquisitions"]);
     assert_eq!(now, later, "all of it, its cost included");
     assert!(text.contains("`counter_lock`") && !text.contains("`table_lock`"), "{text}");
-    // Of a part of the run what it cost is told only as far as it holds.
+    // A part of the run has the price alone, which depends on the program's CPU time where that is
+    // known.
     let (part, _) = report(&kept[0], &[]);
-    assert_eq!(part["cost"]["pair_ns"], now["cost"]["pair_ns"]);
+    assert!(part["cost"]["pair_ns"].as_f64() > Some(0.0), "{part}");
     assert_eq!(part["cost"]["program_cpu_ns"], Value::Null);
     fs::remove_file(kept[0].with_file_name("cost.json")).unwrap();
     let (without, text) = report(&kept[0], &[]);
