@@ -109,12 +109,12 @@ fn waiters_and_holders_at_one_board() {
             scope.spawn(|| {
                 for now in 0..TIMES.into() {
                     match boards.enter(0x1000, now) {
-                        Some(place) => drop(boards.leave(&place, None)),
+                        Some(place) => _ = boards.leave(&place, None),
                         None => {
                             let board = Box::leak(Box::new(Board { state: 1, ..Board::default() }));
                             // SAFETY: a fresh row, which is never freed.
                             let place = unsafe { boards.add(0x1000, now, board) };
-                            drop(boards.leave(&place, None));
+                            _ = boards.leave(&place, None);
                         }
                     }
                 }

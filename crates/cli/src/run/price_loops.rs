@@ -168,7 +168,7 @@ fn call(value: u64, word: u32) -> u64 {
 fn place<const N: usize>(value: u64, how: Work) -> u64 {
     let mutex = &MANY[N % LOCKS];
     let value = value.wrapping_add(N as u64);
-    if N % 2 == 0 {
+    if N.is_multiple_of(2) {
         mutex.lock();
         let value = work(value, how);
         mutex.unlock();

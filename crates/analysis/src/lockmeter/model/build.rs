@@ -261,8 +261,8 @@ impl Builder {
         for (row, site) in sites(false) {
             match site.wait {
                 wait_kind::FUTEX_WAKE => _ = wakers.insert(row, site),
-                wait_kind::FUTEX => _ = at.insert(row, self.futex_site(source, row, &site)),
-                _ => _ = at.insert(row, self.wait_site(source, row, &site)),
+                wait_kind::FUTEX => at.insert(row, self.futex_site(source, row, &site)),
+                _ => at.insert(row, self.wait_site(source, row, &site)),
             }
         }
         for (row, blames) in source.sums.blames() {

@@ -152,7 +152,7 @@ fn rows_of(rows: &[(u32, u32)], site: u32) -> &[(u32, u32)] {
 }
 
 /// A cell's list of blame: rows each of which is in one list, once.
-fn list<'l>(ledger: &'l Ledger, first: u32, seen: &mut HashSet<u32>) -> impl Iterator<Item = u32> {
+fn list(ledger: &Ledger, first: u32, seen: &mut HashSet<u32>) -> impl Iterator<Item = u32> {
     let mut next = first;
     std::iter::from_fn(move || {
         let id = next;
