@@ -67,8 +67,8 @@ pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, site: u64, back: Re
     // milliseconds where there are hundreds of modules.
     let before = Counts::now();
     if !before.is_some_and(is_known) {
-        state::with_core(modules::rescan);
-        remember(before);
+        let is_read = state::with_core(modules::rescan).is_some();
+        remember(before.filter(|_| is_read));
     }
     // SAFETY: the program's call, which the stub came from.
     let enters = unsafe { loader::enter(&loader::LOADER, site, back) };
@@ -80,17 +80,17 @@ pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, site: u64, back: Re
     let after = Counts::now();
     let is_same = |after: Counts| before.is_some_and(|before| before.unloaded == after.unloaded);
     if !after.is_some_and(is_same) {
-        unloaded();
-        remember(after);
+        let is_read = unloaded();
+        remember(after.filter(|_| is_read));
     }
     result
 }
 
-/// Modules have gone: what is known of them goes, too.
-fn unloaded() {
+/// Modules have gone: what is known of them goes, too. False: the list could not be read.
+fn unloaded() -> bool {
     // As many as are unloaded at once, with what they alone needed.
     let mut gone = [(0, 0); 16];
-    state::with_core(|core| {
+    let is_read = state::with_core(|core| {
         let mut free = gone.iter_mut();
         modules::rescan_seeing(core, &mut |from, to| {
             if let Some(free) = free.next() {
@@ -103,4 +103,5 @@ fn unloaded() {
     {
         gone::check(from, to, object_end::UNLOADED, None);
     }
+    is_read.is_some()
 }
