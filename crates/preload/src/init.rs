@@ -40,13 +40,13 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 extern "C" fn constructor() {
     let begun_ns = slow_cost::cpu_ns();
     start();
-    slow_cost::calibrate();
     count_start(begun_ns);
 }
 
 /// Records what the start cost, if there is a ledger. Entries into the slow path meanwhile are part of it.
 fn count_start(begun_ns: u64) {
     if let Some(header) = state::header() {
+        slow_cost::calibrate();
         header.start_cpu_ns.store(slow_cost::cpu_ns().saturating_sub(begun_ns), Relaxed);
         for count in [&header.slow_entries, &header.slow_timed, &header.slow_cpu_ns] {
             count.store(0, Relaxed);
