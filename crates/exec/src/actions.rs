@@ -51,6 +51,8 @@ pub enum Directory {
     Given(c_int),
     /// Not known.
     Unknown,
+    /// The file actions cannot be read. The child reads them, and only the child dies of it.
+    Unreadable,
 }
 
 impl Directory {
@@ -60,18 +62,17 @@ impl Directory {
             Self::Here => Some(libc::AT_FDCWD),
             Self::There(open) => Some(open.fd()),
             Self::Given(fd) => Some(*fd),
-            Self::Unknown => None,
+            Self::Unknown | Self::Unreadable => None,
         }
     }
 
-    /// What file actions make of it. It is not known where they cannot be read: the child reads them,
-    /// and only the child dies of it.
+    /// What file actions make of it.
     ///
     /// # Safety
     /// What `posix_spawn` takes for file actions, if it can be read.
     pub unsafe fn after(actions: *const c_void) -> Self {
         if !actions.is_null() && !readable::is_there(actions, size_of::<Actions>()) {
-            return Self::Unknown;
+            return Self::Unreadable;
         }
         // SAFETY: the caller's promise.
         let Some(actions) = (unsafe { actions.cast::<Actions>().as_ref() }) else {

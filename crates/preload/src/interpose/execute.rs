@@ -368,9 +368,14 @@ unsafe fn beside(
     // SAFETY: the caller's promise.
     let path = unsafe { readable::string(path) };
     let Some(path) = path else { return spawn(child, environment) };
+    // SAFETY: as above.
+    let directory = unsafe { Directory::after(actions) };
+    // Nothing is executed.
+    if matches!(directory, Directory::Unreadable) {
+        return spawn(child, environment);
+    }
     // SAFETY: as above; the path was read just now.
     let call = unsafe {
-        let directory = Directory::after(actions);
         let name = directory.fd().and_then(|from| called.name(from));
         Call::begin(name, environment, false)
     };
