@@ -1,5 +1,5 @@
-//! Programs that are executed by the C library's `syscall`: as those do that have no `execveat`,
-//! which glibc has since 2.34.
+//! Programs that execute others through the C library's `syscall`. They do so for `execveat`, which
+//! glibc has only since 2.34.
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_long};
@@ -23,22 +23,18 @@ unsafe extern "C-unwind" fn executes(
     d: c_long,
     e: c_long,
 ) -> c_long {
-    // SAFETY: the caller's promise; the kernel does not look at arguments that the call has not.
-    unsafe {
-        if number == libc::SYS_execve {
-            return execute::at(
-                libc::AT_FDCWD,
-                a as *const c_char,
-                c as Strings,
-                &mut |environment| {
-                    real::syscall(number, a, b, environment as c_long, 0, 0, 0) as c_int
-                },
-            )
-            .into();
-        }
-        execute::at(a as c_int, b as *const c_char, d as Strings, &mut |environment| {
-            real::syscall(number, a, b, c, environment as c_long, e, 0) as c_int
-        })
-        .into()
-    }
+    let (from, path, environment_at) = match number {
+        libc::SYS_execve => (libc::AT_FDCWD, a, 2),
+        _ => (a as c_int, b, 3),
+    };
+    let mut arguments = [a, b, c, d, e];
+    let environment = arguments[environment_at] as Strings;
+    let mut call = |environment: Strings| {
+        arguments[environment_at] = environment as c_long;
+        let [a, b, c, d, e] = arguments;
+        // SAFETY: the caller's promise; the kernel does not look at arguments that the call has not.
+        unsafe { real::syscall(number, a, b, c, d, e, 0) as c_int }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { execute::at(from, path as *const c_char, environment, &mut call) }.into()
 }
