@@ -46,7 +46,6 @@ const RUNTIME: &[&str] = &[
     "libc++",
     "libc++abi",
     "ld",
-    "ld-linux-x86-64",
     "linux-vdso",
 ];
 
@@ -54,8 +53,7 @@ const RUNTIME: &[&str] = &[
 pub fn is_runtime(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     base_name(name).is_some_and(|library| RUNTIME.contains(&library))
-        || name == "[vdso]"
-        || name.starts_with("ld-musl")
+        || ["[vdso]", "ld-linux", "ld-musl"].iter().any(|begin| name.starts_with(begin))
 }
 
 #[cfg(test)]

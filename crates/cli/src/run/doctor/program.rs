@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lockwright_glibc::library::base_name;
+use lockwright_analysis::symbolize::is_runtime;
 
 use super::hidden::{Hidden, sorts_in};
 use super::modules::Modules;
@@ -10,29 +10,14 @@ use super::{Diagnosis, Effect, Finding, source_lines};
 use crate::run::target::contents::{Contents, Mark};
 use crate::run::target::{Obstacle, Target};
 
-/// Libraries of the C library, the compilers and the kernel, without their versions: what they lock
-/// is not the program's business.
-const SYSTEM: &[&str] = &[
-    "ld",
-    "ld-linux-x86-64",
-    "linux-vdso",
-    "libc",
-    "libm",
-    "libdl",
-    "libpthread",
-    "librt",
-    "libresolv",
-    "libgcc_s",
-    "libstdc++",
-    "libc++",
-    "libc++abi",
-    "liblockwright",
-];
+/// How the names of further libraries of the C library and of lockwright begin.
+const SYSTEM: &[&str] = &["libresolv.so", "libresolv-2.", "libnss_", "liblockwright.so"];
 
-/// Whether a library is one of those.
+/// Whether a library is the C library's, the compilers', the kernel's or ours: what they lock is not
+/// the program's business.
 pub fn is_of_system(library: &Path) -> bool {
     let name = library.file_name().unwrap_or_default().to_string_lossy();
-    base_name(&name).is_some_and(|library| SYSTEM.contains(&library)) || name.starts_with("libnss_")
+    is_runtime(&name) || SYSTEM.iter().any(|system| name.starts_with(system))
 }
 
 /// What there is to say of a program that does not run yet.
