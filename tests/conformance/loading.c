@@ -185,7 +185,7 @@ static int interrupted(struct dl_phdr_info *info, size_t size, void *argument)
 	return 5;
 }
 
-static int end_thread(struct dl_phdr_info *info, size_t size, void *argument)
+__attribute__((unused)) static int end_thread(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	(void)info, (void)size;
 	pthread_exit(argument);
@@ -203,8 +203,11 @@ CASE(listed_within_a_listing)
 	signal(SIGUSR1, list_in_a_handler);
 	list_modules(list_within);
 	list_modules(interrupted);
+#if __GLIBC_PREREQ(2, 36)
+	/* With glibc 2.31 the lock stays with the thread that has ended. */
 	say("ended by %ld", (long)in_thread(list_modules, end_thread));
 	in_thread(list_modules, list_within);
+#endif
 }
 
 static void *look_up(void *argument)
