@@ -47,6 +47,7 @@ mod lock;
 pub(crate) mod tool;
 
 pub use lock::{Flags, Lock};
+#[cfg(feature = "lock_api")]
 pub(crate) use tool::is_known_off;
 pub use tool::is_off;
 
