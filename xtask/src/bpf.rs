@@ -7,7 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::test::{output, root, target_dir};
+use crate::workspace::{output, root, target_dir};
 
 /// Builds the BPF objects anew, from crates/bpf/programs into crates/bpf/objects.
 #[derive(Debug, Args)]

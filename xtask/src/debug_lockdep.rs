@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::test::{cargo, output, preload_build, root, target_dir};
+use crate::builds::preload_build;
+use crate::workspace::{cargo, output, root, target_dir};
 
 /// What `tests/programs/damaged_chain.c` does, in the words of `report --stats`.
 const COUNTED: &[&str] = &[

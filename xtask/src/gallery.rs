@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::test::{cargo_command, output, read, root, succeeds};
+use crate::workspace::{cargo_command, output, read, root, succeeds};
 
 /// Programs run in folders of their own in here: a socket's path has room for 107 bytes only.
 const WORK: &str = "/tmp/lockwright-gallery";

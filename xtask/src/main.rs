@@ -2,11 +2,10 @@
 
 mod bench;
 mod bpf;
+mod builds;
 mod burners;
 mod completions;
 mod debug_lockdep;
-mod failed_tests;
-mod features;
 mod floors;
 mod gallery;
 mod install;
@@ -17,6 +16,7 @@ mod roots;
 mod swap;
 mod test;
 mod tsan;
+mod workspace;
 
 use std::process::ExitCode;
 

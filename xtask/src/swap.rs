@@ -4,7 +4,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::test::{cargo_command, output, succeeds};
+use crate::workspace::{cargo_command, output, succeeds};
 
 /// The tests that do it; without this command each takes a few seconds, on the hybrid mutex.
 const TESTS: &str = "swap::real::keeps::";

@@ -8,7 +8,7 @@
 
 use std::process::Command;
 
-use crate::test::{cargo_command, output, target_dir};
+use crate::workspace::{cargo_command, output, target_dir};
 
 const PACKAGES: &[&str] = &["lockwright-engines", "lockwright-ledger"];
 

@@ -159,7 +159,7 @@ impl Bench {
 
     /// Builds one of the programs of the tests.
     pub fn build_test_program(&self, name: &str) -> Result<PathBuf, String> {
-        let source = crate::test::root().join("tests/programs").join(name).with_extension("c");
+        let source = crate::workspace::root().join("tests/programs").join(name).with_extension("c");
         self.compile_source("cc", &source, name, &[])
     }
 

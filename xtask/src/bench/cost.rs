@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::arm::{Bench, said};
 use super::usage::Usage;
 use super::{BenchOptions, conclude, machine};
-use crate::test::{read, root};
+use crate::workspace::{read, root};
 
 /// The report may be off by so much.
 const MOST_OFF: f64 = 0.15;

@@ -101,7 +101,7 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
     let mut results = Results::new(machine());
     let mut all_pools = Vec::new();
     if wanted("pools") {
-        let program = crate::test::release_example("lockwright-engines", "pools")?;
+        let program = crate::builds::release_example("lockwright-engines", "pools")?;
         for threads in THREADS {
             eprintln!("pools, {threads} threads ...");
             all_pools.push(measure(&program, &Size::new(threads, options.smoke), rounds)?);

@@ -4,7 +4,7 @@
 use std::fs;
 
 use super::{simulated, tables};
-use crate::test::{read, root};
+use crate::workspace::{read, root};
 
 /// Begins what was put into the page.
 const BEGINS: &str = "### On the published machine, simulated";

@@ -138,9 +138,9 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
     };
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
-        None => crate::test::release_build()?,
+        None => crate::builds::release_build()?,
     };
-    let work = workload::fresh_folder(crate::test::target_dir().join("bench"))?;
+    let work = workload::fresh_folder(crate::workspace::target_dir().join("bench"))?;
     // The closures of the workloads refer to it until the process ends.
     let bench: &'static Bench =
         Box::leak(Box::new(Bench { lockwright, work, smoke: options.smoke }));

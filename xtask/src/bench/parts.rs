@@ -6,8 +6,9 @@ use std::process::Command;
 
 use super::arm::said;
 use super::sources;
+use crate::builds::{LIBRARY, preload_build};
 use crate::install::SONAME;
-use crate::test::{LIBRARY, cargo, preload_build, read, root, target_dir};
+use crate::workspace::{cargo, read, root, target_dir};
 
 /// Preload libraries: the file's name, the features, and the documents that have them.
 const LIBRARIES: [(&str, &str, &[u8]); 8] = [

@@ -10,7 +10,8 @@ use clap::Args;
 use super::apt::{Apt, Kind};
 use super::arm::said;
 use super::parts::or_why;
-use crate::test::{read, release_build, root, succeeds, target_dir};
+use crate::builds::release_build;
+use crate::workspace::{read, root, succeeds, target_dir};
 
 /// Where the pages are, among the sources.
 const PAGES: &str = "docs/bench";

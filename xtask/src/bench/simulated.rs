@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::in_tables;
 use super::tables::same_headings;
-use crate::test::{output, release_build, root, target_dir};
+use crate::builds::release_build;
+use crate::workspace::{output, root, target_dir};
 
 /// The page in the sources.
 pub(super) const PAGE: &str = "docs/simulated.md";

@@ -152,7 +152,7 @@ fn count(
 
 /// The library built with `features`, in a place of its own.
 fn library(bench: &Bench, name: &str, features: &str) -> Result<PathBuf, String> {
-    let built = crate::test::preload_build(features, bench.smoke)?;
+    let built = crate::builds::preload_build(features, bench.smoke)?;
     let library = bench.work.join(format!("{name}.so"));
     fs::copy(&built, &library).map_err(|e| format!("{}: {e}", built.display()))?;
     Ok(library)

@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::peers::images;
 use super::{in_tables, parts, simulated};
-use crate::test::{read, release_build, root, succeeds, target_dir};
+use crate::builds::release_build;
+use crate::workspace::{read, root, succeeds, target_dir};
 
 /// The page in the sources.
 pub(super) const PAGE: &str = "docs/tables.md";

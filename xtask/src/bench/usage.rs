@@ -1,6 +1,6 @@
 //! What a program takes: time and memory.
 
-use crate::test::read;
+use crate::workspace::read;
 
 /// Seconds in a tick, the kernel's unit of processor time: USER_HZ, 100 on all that we run on.
 pub const TICK: f64 = 0.01;

@@ -9,7 +9,7 @@ mod sentences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::test::{cargo_command, output, root};
+use crate::workspace::{cargo_command, output, root};
 
 /// A crate, the crates of ours that it may use, and its floors from the top. On a floor are rooms:
 /// a module each, or several that need each other, joined by " + ".

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::InstallArgs;
-use crate::test::{output, root, target_dir};
+use crate::workspace::{output, root, target_dir};
 
 /// An example, and what it prints.
 struct Example {

@@ -12,7 +12,7 @@ use clap::Args;
 use super::files::{File, What};
 use super::shipped::{self, Shipped};
 use super::{dist, place};
-use crate::test::{output, target_dir};
+use crate::workspace::{output, target_dir};
 
 /// Builds the tool and the libraries, and makes a Debian package of them for the machine's
 /// architecture.

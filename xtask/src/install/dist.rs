@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::shipped::{self, Shipped};
 use super::{deb, place};
-use crate::test::output;
+use crate::workspace::output;
 
 /// Builds the tool and the libraries for glibc 2.31 and later, and makes a Debian package and a tar.gz of them.
 #[derive(Debug, Args)]

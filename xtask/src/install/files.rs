@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
+use crate::builds::LIBRARY;
 use crate::man;
-use crate::test::{LIBRARY, root};
+use crate::workspace::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

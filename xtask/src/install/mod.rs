@@ -14,8 +14,9 @@ use clap::Args;
 
 pub use files::SONAME;
 
+use crate::builds::LIBRARY;
 use crate::roots::SYSROOT;
-use crate::test::{LIBRARY, cargo_command, succeeds, target_dir};
+use crate::workspace::{cargo_command, succeeds, target_dir};
 
 /// Builds and installs the tool and the libraries, with headers, manual pages and completions.
 ///

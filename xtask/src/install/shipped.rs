@@ -6,7 +6,7 @@ use super::files::{self, File, What};
 use super::glibc::{self, Glibc, OLDEST};
 use super::{build, place};
 use crate::roots;
-use crate::test::target_dir;
+use crate::workspace::target_dir;
 
 /// The files, built.
 pub struct Shipped {

@@ -18,7 +18,8 @@ use page::Column;
 use results::Results;
 use root::Root;
 
-use crate::test::{TESTED_APART, cargo_command, succeeds, target_dir};
+use crate::test::{Extent, TESTED_APART};
+use crate::workspace::{cargo_command, succeeds, target_dir};
 
 /// Names the directory with the C library that what is shipped is linked with, to the build scripts.
 pub const SYSROOT: &str = "LOCKWRIGHT_SYSROOT";
@@ -74,11 +75,11 @@ pub fn run(args: &RootsArgs) -> Result<(), String> {
     }
 }
 
-/// The check: the short form. Where no root can be made it is skipped, but not in CI.
+/// The check: the short form, in which the suites take turns. Where no root can be made it is skipped, but not in CI.
 ///
 /// # Errors
 /// When a test fails.
-pub fn check() -> Result<(), String> {
+pub fn check(extent: Extent) -> Result<(), String> {
     if let Err(why) = Root::make(OLDEST) {
         if std::env::var_os("LOCKWRIGHT_CI").is_none() {
             eprintln!("skipped: {why}");
@@ -86,7 +87,11 @@ pub fn check() -> Result<(), String> {
         }
         eprintln!("note: {why}");
     }
-    run(&RootsArgs { only: Vec::new(), all: false, write: false })
+    let only = match extent.turn(SHORT.len()) {
+        Some(turn) => vec![SHORT[turn].to_owned()],
+        None => Vec::new(),
+    };
+    run(&RootsArgs { only, all: false, write: false })
 }
 
 /// The sysroot that the environment names, or else the root of the oldest suite, if it is there or can be made.

@@ -5,7 +5,7 @@ use std::fs;
 use super::commands::{COMMANDS, LEFT_OUT};
 use super::results::Results;
 use super::root::Root;
-use crate::test::root;
+use crate::workspace::root;
 
 /// What came out in a root: a result for each command.
 pub struct Column {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::test::{output, root, target_dir};
+use crate::workspace::{output, root, target_dir};
 
 /// One that there is.
 pub struct Root {

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::test::{TESTED_APART, cargo_command, output};
+use crate::test::TESTED_APART;
+use crate::workspace::{cargo_command, output};
 
 /// Checks that what xtask is made of has the features that it has in the tests of the workspace.
 ///
