@@ -12,6 +12,7 @@ mod install;
 mod man;
 mod package;
 mod promela;
+mod prose;
 mod roots;
 mod swap;
 mod test;

@@ -17,7 +17,7 @@ pub struct ManArgs {
 }
 
 /// Subcommands that users meet, with what their pages say beyond options. Empty: the whole program.
-const PAGES: &[(&str, &Manual)] = &[
+pub(crate) const MANUALS: &[(&str, &Manual)] = &[
     ("", &manual::LOCKWRIGHT),
     ("check", &manual::CHECK),
     ("meter", &manual::METER),
@@ -52,14 +52,14 @@ pub fn run(args: &ManArgs) -> Result<(), String> {
 pub(crate) fn pages() -> Result<Vec<(String, Vec<u8>)>, String> {
     let program = lockwright_cli::args::Cli::command().disable_help_subcommand(true);
     let without =
-        |c: &&Command| !c.is_hide_set() && PAGES.iter().all(|(name, _)| *name != c.get_name());
+        |c: &&Command| !c.is_hide_set() && MANUALS.iter().all(|(name, _)| *name != c.get_name());
     if let Some(command) = program.get_subcommands().find(without) {
         return Err(format!(
             "`{}` has no manual: add it to the table of pages",
             command.get_name()
         ));
     }
-    PAGES.iter().map(|&(name, manual)| page(&program, name, manual)).collect()
+    MANUALS.iter().map(|&(name, manual)| page(&program, name, manual)).collect()
 }
 
 fn page(program: &Command, name: &str, manual: &Manual) -> Result<(String, Vec<u8>), String> {
@@ -108,7 +108,7 @@ fn beyond_options(manual: &Manual, name: &str) -> Roff {
         }
     }
     roff.control("SH", ["SEE ALSO"]);
-    let others = PAGES.iter().map(|(other, _)| *other).filter(|other| *other != name);
+    let others = MANUALS.iter().map(|(other, _)| *other).filter(|other| *other != name);
     let mut line: Vec<Inline> = Vec::new();
     for other in others {
         if !line.is_empty() {
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn every_subcommand_has_a_whole_page() {
         let pages = pages().unwrap();
-        assert_eq!(pages.len(), PAGES.len());
+        assert_eq!(pages.len(), MANUALS.len());
         for (name, text) in pages {
             let text = String::from_utf8(text).unwrap();
             for section in

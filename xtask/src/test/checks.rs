@@ -2,7 +2,9 @@
 
 use super::{Extent, cargo_tests, features, smoke};
 use crate::workspace::{cargo, target_dir};
-use crate::{bpf, completions, debug_lockdep, floors, install, man, package, promela, roots, tsan};
+use crate::{
+    bpf, completions, debug_lockdep, floors, install, man, package, promela, prose, roots, tsan,
+};
 
 /// A check.
 pub struct Check {
@@ -41,6 +43,12 @@ pub const CHECKS: &[Check] = &[
         lane: Lane::First,
         what: "no crate and no module uses one above it",
         run: |_| floors::check(),
+    },
+    Check {
+        name: "prose",
+        lane: Lane::First,
+        what: "documents, comments, help and reports are plain English, except what is listed",
+        run: |_| prose::check(),
     },
     Check {
         name: "features",
