@@ -54,7 +54,8 @@ fn is_before(now: u64, end: u32) -> bool {
     left != 0 && left <= coarse(LONGEST)
 }
 
-/// A reader-writer lock of 24 bytes. Who locks it unlocks it, in the way that it was locked.
+/// A reader-writer lock of 24 bytes. The thread that locked it unlocks it, in the mode it locked it
+/// in.
 pub struct RawBiasedRwLock<P: Platform> {
     lock: RawHybridRwLock<P>,
     /// The lock's name, 0 as long as it has none, with ON and VISIBLE. Changed by readers that have
@@ -204,7 +205,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
         unsafe { self.lock.unlock_exclusive() };
     }
 
-    /// As [`RawBiasedRwLock::unlock_exclusive`]; who has waited longest enters next.
+    /// As [`RawBiasedRwLock::unlock_exclusive`]; the longest waiter enters next.
     ///
     /// # Safety
     /// The calling thread has it to write.
@@ -263,7 +264,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
         unsafe { self.lock.unlock_upgradable() };
     }
 
-    /// As [`RawBiasedRwLock::unlock_upgradable`]; who has waited longest enters next.
+    /// As [`RawBiasedRwLock::unlock_upgradable`]; the longest waiter enters next.
     ///
     /// # Safety
     /// The calling thread has it so.
@@ -358,8 +359,8 @@ impl<P: Platform> RawBiasedRwLock<P> {
     fn give(&self, new_name: impl FnOnce() -> usize) {
         let seen = self.bias.load(Relaxed);
         let name = if name(seen) == 0 { new_name() } else { name(seen) };
-        // Release: pairs with the Acquire in `enter`: who comes in by an entry sees what the last
-        // writer did, as we do. If it fails, another reader has done it.
+        // Release: pairs with the Acquire in `enter`: like us, a reader that comes in by an entry
+        // sees what the last writer did. If the exchange fails, another reader has done it.
         let _ = self.bias.compare_exchange(seen, name | ON | VISIBLE, Release, Relaxed);
     }
 
@@ -382,10 +383,11 @@ impl<P: Platform> RawBiasedRwLock<P> {
         false
     }
 
-    /// Whether there may be readers inside that came in by their entries. Of a writer's.
+    /// Whether there may be readers inside that came in by their entries. Only a writer asks.
     #[inline]
     fn has_visible(&self) -> bool {
-        // Relaxed: who sets it has the lock below to read, and the caller has it to write since.
+        // Relaxed: a reader sets it while it holds the lock below, and the caller has locked that
+        // for writing since.
         self.bias.load(Relaxed) & VISIBLE != 0
     }
 
@@ -395,7 +397,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
         name != 0 && all::<P>().any(|readers| readers.is_reading(name))
     }
 
-    /// From now on nobody comes in by an entry. Returns the lock's name. Of a writer's.
+    /// Closes the entries to readers, and returns the lock's name. Only a writer may call it.
     fn turn_off(&self) -> usize {
         let name = name(self.bias.load(Relaxed));
         // Relaxed: the fence orders.

@@ -187,7 +187,7 @@ impl<L: Exclusive> RawBkl<crate::platform::linux::Linux, L> {
     }
 }
 
-/// Takes the lock again also if the sleep ends in a panic: who unwinds will unlock it.
+/// Takes the lock again even if the sleep ends in a panic: the unwinding thread will unlock it.
 struct Back<'a, P: Platform, L: Exclusive> {
     bkl: &'a RawBkl<P, L>,
     released: Released,

@@ -77,7 +77,7 @@ impl<P: Platform> RawCompletion<P> {
         all.wake();
     }
 
-    /// Begins anew: nothing is done. Nobody waits or completes meanwhile.
+    /// Resets the completion to "nothing is done". No thread may wait or complete meanwhile.
     pub fn reinit(&self) {
         self.state.lock().done = 0;
     }

@@ -1,16 +1,15 @@
 //! The condition variable: a wait queue for what is guarded by a mutex, as POSIX has it.
 //!
 //! The kernel has wait queues with a lock of their own instead. Here the queue's lock is taken
-//! before the mutex is released: who changes the condition under the mutex finds everybody in the
-//! queue who has seen it otherwise.
+//! before the mutex is released: a thread that changes the condition under the mutex finds every
+//! thread that saw the old condition in the queue.
 //!
 //! No wake comes without a notification; but who has been woken may find that another thread has
 //! changed the condition again before it had the mutex.
 //!
-//! Those whom [`RawCondvar::notify_all`] wakes all want the mutex. They are woken one after another:
-//! each by the one before it, when that has the mutex. So they neither fight for it nor fall asleep
-//! again in its queue, and the one who notifies pays for one wake. A wait whose deadline comes
-//! meanwhile ends in its turn, as notified.
+//! The threads that [`RawCondvar::notify_all`] wakes all want the mutex. Each wakes the next one when it has the mutex.
+//! So they neither fight for the mutex nor fall asleep again in its queue, and the notifier pays for one wake. A wait
+//! whose deadline comes meanwhile ends in its turn, as notified.
 
 use core::marker::PhantomData;
 

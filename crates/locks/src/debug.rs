@@ -1,6 +1,6 @@
 //! Checks around an exclusive lock (`kernel/locking/mutex-debug.c`, `spinlock_debug.c`, and
-//! DEBUG_RT_MUTEXES): who misuses it is told so, and the misuse does not happen. Those of a
-//! reader-writer semaphore are in [`crate::debug_rwsem`].
+//! DEBUG_RT_MUTEXES): a misuse is refused and returned as an error. The checks of a reader-writer
+//! semaphore are in [`crate::debug_rwsem`].
 //!
 //! ```text
 //!   magic  MAGIC from initialisation to destruction
@@ -148,7 +148,7 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
         // then.
         self.owner.store(NOBODY, Relaxed);
         self.cpu.store(NO_CPU, Relaxed);
-        // SAFETY: the owner is set by who has taken the lock, and we are it.
+        // SAFETY: only the thread that took the lock sets the owner, and the owner is us.
         unsafe { self.lock.unlock() };
         Ok(())
     }
@@ -191,8 +191,7 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     }
 
     fn check_magic(&self) -> Result<(), Misuse> {
-        // Relaxed: who uses a lock that another thread destroys at the same time may or may not be
-        // told so.
+        // Relaxed: if one thread uses the lock while another destroys it, we may or may not notice.
         match self.magic.load(Relaxed) {
             MAGIC => Ok(()),
             _ => Err(Misuse::BadMagic),

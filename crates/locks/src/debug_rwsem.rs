@@ -1,5 +1,5 @@
-//! Checks around a reader-writer semaphore (DEBUG_RWSEMS of `kernel/locking/rwsem.c`): who misuses
-//! it is told so, and the misuse does not happen.
+//! Checks around a reader-writer semaphore (DEBUG_RWSEMS of `kernel/locking/rwsem.c`): a misuse is
+//! refused and returned as an error.
 //!
 //! ```text
 //!   magic    MAGIC from initialisation to destruction
@@ -7,9 +7,9 @@
 //!   owner    the task that has it to write, or 0; written by the owner only
 //! ```
 //!
-//! As in the kernel, a writer is known and readers are a number: who releases a read lock that
-//! another thread has taken is not told so, unless that leaves none. A reader that counts itself
-//! has the lock, and one that no longer counts itself has not released it yet; so the number is
+//! As in the kernel, the writer is known and readers are only counted. So the release of another
+//! thread's read lock goes unnoticed, unless no reader is left. A reader that counts itself has the
+//! lock, and one that no longer counts itself has not released it yet; so the number is
 //! never more than the lock's own.
 
 use core::sync::atomic::Ordering::Relaxed;
@@ -76,8 +76,8 @@ impl<P: Platform> RawDebugRwSem<P> {
         while let Some(left) = readers.checked_sub(1) {
             match self.readers.compare_exchange(readers, left, Relaxed, Relaxed) {
                 Ok(_) => {
-                    // SAFETY: somebody has it to read, whom we were counted out for; the caller, if
-                    // it does what it should.
+                    // SAFETY: we took one reader off the count, so one read lock is left to
+                    // release; it is the caller's, if the caller is correct.
                     unsafe { self.lock.up_read() };
                     return Ok(());
                 }
@@ -122,7 +122,8 @@ impl<P: Platform> RawDebugRwSem<P> {
         self.check_writer()?;
         // Relaxed: as in `is_owned`. Before the lock is released, as it is the next one's then.
         self.owner.store(NOBODY, Relaxed);
-        // SAFETY: the owner is set by who has taken the lock to write, and we are it.
+        // SAFETY: only the thread that took the lock for writing sets the owner, and the owner is
+        // us.
         unsafe { self.lock.up_write() };
         Ok(())
     }
@@ -204,8 +205,7 @@ impl<P: Platform> RawDebugRwSem<P> {
     }
 
     fn check_magic(&self) -> Result<(), Misuse> {
-        // Relaxed: who uses a lock that another thread destroys at the same time may or may not be
-        // told so.
+        // Relaxed: if one thread uses the lock while another destroys it, we may or may not notice.
         match self.magic.load(Relaxed) {
             MAGIC => Ok(()),
             _ => Err(Misuse::BadMagic),

@@ -5,8 +5,9 @@
 //! `lock_events` all locks on Linux count, and a program with `LOCKWRIGHT_EVENTS=FILE` in its
 //! environment writes the table to FILE at its exit.
 //!
-//! Of the kernel's events these have no place here: `rtlock_*`, of spinlocks that sleep
-//! (PREEMPT_RT); `rtmutex_slow_wake`, as nobody wakes others on the way to an rtmutex; `lockdep_*`.
+//! Three sorts of the kernel's events cannot occur here. `rtlock_*` are of sleeping spinlocks
+//! (PREEMPT_RT). `rtmutex_slow_wake` counts wake-ups on the way to an rtmutex, and there are none.
+//! `lockdep_*` are lockdep's.
 
 #[cfg(feature = "lock_events")]
 mod at_exit;

@@ -1,13 +1,13 @@
 //! A mutex for programs with more threads than CPUs, in one futex word of 32 bits: the hybrid
-//! queued/unfair rule of document 4, with the queue in the kernel.
+//! queued/unfair rule of the kernel's paravirtual qspinlock, with the queue in the kernel.
 //!
-//! The lock goes to whoever finds it free, so that it is not idle while a waiter wakes up
-//! (*unfair*). Of those who wait, one is the *head*: it alone spins on the word. The others look at
-//! it for some microseconds and sleep (*queued*); they are woken one at a time, to be the head
-//! next. Two bounds make it fair. A head that has waited for [`PATIENCE`] says so (FAIR), and then
-//! nobody takes the lock before it. And a newcomer becomes the head, without having slept, only for
-//! as long as nobody has slept for more than [`PATIENCE`] since the last one was woken: so a few
-//! running threads share the lock, and the share goes round.
+//! Any thread that finds the lock free takes it, so that the lock is not idle while a waiter wakes
+//! up (*unfair*). One waiter is the *head*: it alone spins on the word. The others watch the word
+//! for some microseconds and then sleep (*queued*). They are woken one at a time, to be the next
+//! head. Two bounds make it fair. A head that has waited for [`PATIENCE`] sets FAIR, and then no
+//! thread takes the lock before it. A newcomer may become the head without having slept, but only
+//! until a waiter has slept for more than [`PATIENCE`] since the last wake-up. So a few running
+//! threads share the lock, and every waiter gets its turn.
 //!
 //! ```text
 //!   31      30 29      18 17      12 11         9     6             5      4
@@ -16,15 +16,15 @@
 //!   | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
 //! ```
 //!
-//! Whether anybody waits or not, a free lock is taken by one instruction, which sets LOCKED and says
-//! whether it was set. An unlock looks at SLOW_UNLOCK, which sums up whether one of those who wait
-//! needs anything of it, and then does one addition, which does not wait for the look as an exchange
-//! for what was seen would. So a lock that running threads steal from its waiters costs what one
-//! without waiters does; on AMD's Zen 3 a compare-exchange that fails first doubles that. It also
-//! means that who comes cannot be kept out by another bit than LOCKED: a lock that is free for the
-//! head alone is LOCKED and KEPT. And an unlock that has looked before somebody needed something of
-//! it has released the lock by then. It wakes whom it would have woken; FAIR holds from the next
-//! unlock on.
+//! Whether there are waiters or not, one instruction takes a free lock: it sets LOCKED and returns
+//! whether the bit was set. An unlock first reads SLOW_UNLOCK, which says whether any waiter needs
+//! something from it. Then it does one addition. The addition does not depend on the value read, as
+//! a compare-exchange would. So a lock that running threads steal from its waiters costs as little
+//! as one without waiters; on AMD's Zen 3 a compare-exchange that fails first doubles the cost.
+//!
+//! Two things follow. Only LOCKED can keep newcomers out: a lock that is free for the head alone is
+//! LOCKED and KEPT. And a waiter may set a bit between an unlocker's read and its addition. That
+//! unlocker wakes the waiter that it read about; FAIR takes effect from the next unlock on.
 //!
 //! How often a spinner looks depends on the sections. Each look takes the cache line from the owner.
 //! Where sections are long that costs little, and a lock that is free and not taken costs much; where
@@ -35,15 +35,14 @@
 //! The word is exchanged as a whole: what reads it after a byte of it was written waits until that
 //! store has reached the cache, which doubled an uncontended pair on AMD's Zen 3.
 //!
-//! Where there are neither a head nor sleepers, the word is 0 or LOCKED but for the releases. What
-//! follows from that there is nothing else:
+//! Without a head and without sleepers, the word is 0 or LOCKED, apart from the count of releases.
+//! There is no other state. The consequences:
 //!
-//! - An unlock does one store to the word and then knows only its address: who locks next may free
-//!   it.
+//! - An unlock does one store to the word and then knows only its address: the next owner may free
+//!   the lock.
 //! - A thread has no storage of its own: there is no limit to threads, the first wait of a thread
-//!   allocates nothing, and a handler of a signal waits as anybody does.
-//! - The child of a fork sees who waited in its parent as notes of another generation, and drops
-//!   them.
+//!   allocates nothing, and a signal handler waits like any other code.
+//! - The child of a fork sees its parent's waiters as bits of another generation, and clears them.
 //! - A waiter sleeps in the kernel, which keeps the order and lets threads of real-time priorities
 //!   go first. A head that spins does so for a bounded time and then sleeps as well, so a spinning
 //!   thread of the policy SCHED_FIFO never keeps the owner from its CPU for longer.
@@ -60,7 +59,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::platform::{Atomic, Platform, Waited, Word};
 
-/// Somebody has the lock, or it is [`KEPT`]: who comes does not get it.
+/// Somebody has the lock, or it is [`KEPT`]: a newcomer does not get it.
 const LOCKED: u32 = 1;
 /// The lock will be [`KEPT`] when it is released.
 const FAIR: u32 = 1 << 1;
@@ -72,8 +71,8 @@ const HEAD_SLEEPS: u32 = 1 << 3;
 const WOKEN: u32 = 1 << 4;
 /// Nobody has the lock, but only the head may take it; only with LOCKED, and with HEAD or WOKEN.
 const KEPT: u32 = 1 << 5;
-/// Who unlocks has to wake somebody, or to keep the lock for somebody. It follows from the others:
-/// [`tidy`].
+/// The unlocker has to wake a waiter, or keep the lock for one. [`tidy`] computes it from the other
+/// bits.
 const SLOW_UNLOCK: u32 = 1 << 6;
 /// Which generation of forks the waiters belong to.
 const GENERATION: Field = Field { shift: 9, bits: 3 };
@@ -90,14 +89,15 @@ const WAITERS: u32 = HEAD | WOKEN | SLEEPERS.mask();
 const AS_HEAD: u32 = 1;
 /// The futex bits that the others sleep with.
 const AS_SLEEPER: u32 = 2;
-/// The futex bits of those whom [`SLEEPERS`] has no room for. Nobody wakes them: they look again.
+/// The futex bits of the waiters that [`SLEEPERS`] has no room to count. No unlock wakes them: they
+/// sleep with a timeout.
 const UNCOUNTED: u32 = 4;
 
 /// Nanoseconds that a wait may last before others can no longer go first.
 const PATIENCE: u64 = 500_000;
 /// The binary logarithm of the unit of [`ADMITTED`].
 const UNIT: u32 = 17;
-/// Nanoseconds after which those look again whom nobody counts.
+/// Nanoseconds after which an uncounted waiter wakes up and looks again.
 const UNCOUNTED_SLEEP: u64 = 1_000_000;
 /// Nanoseconds that a newcomer leaves to the sleeper who is being woken to become the head.
 const NAP: u64 = 100_000;
@@ -143,8 +143,8 @@ const fn tidy(word: u32) -> u32 {
     if somebody_comes && word & FAIR == 0 { word & !SLOW_UNLOCK } else { word | SLOW_UNLOCK }
 }
 
-/// Whom an unlock has to wake, by the futex bits that it sleeps with: the head if it sleeps, a sleeper
-/// if there is none to be the head, or nobody (0).
+/// The futex bits of the waiter that an unlock has to wake: the head if it sleeps, a sleeper if
+/// there is no head, or none (0).
 const fn to_wake(word: u32) -> u32 {
     if word & HEAD_SLEEPS != 0 {
         AS_HEAD
@@ -186,7 +186,8 @@ enum Entered {
     TooLate,
 }
 
-/// A mutex of 4 bytes. Not recursive, and without a note of its owner; who locks it unlocks it.
+/// A mutex of 4 bytes. Not recursive, and it does not record its owner; the thread that locked it
+/// unlocks it.
 #[repr(transparent)]
 pub struct RawHybridMutex<P: Platform> {
     word: P::Word,
@@ -213,7 +214,7 @@ impl<P: Platform> RawHybridMutex<P> {
         self.take() || self.lock_slow(deadline)
     }
 
-    /// Takes the lock if it is free, and not about to be taken by who has waited too long.
+    /// Takes the lock if it is free, and not kept for a waiter that has waited too long.
     #[inline]
     pub fn try_lock(&self) -> bool {
         self.take() || self.take_from_parent()
@@ -269,8 +270,8 @@ impl<P: Platform> RawHybridMutex<P> {
         if !is_left_alone(seen, note) {
             return self.unlock_slow(seen, note);
         }
-        // LOCKED is set, so this makes it `released`. Release: pairs with the Acquires of who takes
-        // the lock.
+        // LOCKED is set, so this makes it `released`. Release: pairs with the Acquires of the next
+        // owner.
         let was = self.word.fetch_add(RELEASES.one() - LOCKED, Release);
         if was != seen {
             self.released_late(was);
@@ -294,7 +295,7 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Makes the word, if it is `seen`, that of a free lock. Else what it is.
     #[inline]
     fn unlock_as(&self, seen: u32, free: u32) -> Result<u32, u32> {
-        // Release: pairs with the Acquires of who takes the lock.
+        // Release: pairs with the Acquires of the next owner.
         self.word.compare_exchange(seen, free, Release, Relaxed)
     }
 
@@ -304,7 +305,7 @@ impl<P: Platform> RawHybridMutex<P> {
         let address = &raw const self.word;
         let wake = loop {
             let (free, wake) = if is_left_alone(seen, note) {
-                // Also if those who wait are the parent's: who waits next drops them.
+                // Also if the waiters are the parent's: the next waiter drops them.
                 (released(seen), 0)
             } else {
                 let word = living::<P>(released(seen));
@@ -390,7 +391,7 @@ struct Looks {
 }
 
 impl Looks {
-    /// Of a thread that spins for so many pauses.
+    /// The schedule of a thread that spins for `patience` pauses.
     const fn new(patience: u32) -> Self {
         let (pauses, far) = (patience.div_ceil(NEAR_LOOKS), patience.div_ceil(FAR_LOOKS));
         Self { pauses, far, rounds: 0, last: None }
@@ -499,9 +500,10 @@ impl<P: Platform> Wait<'_, P> {
 
     /// Sleeps as one of many until it is woken to be the head.
     ///
-    /// Whose sleep has ended in any way becomes the head in the place of who is being woken: that
-    /// one will find it so, and sleep again. Who has yet to fall asleep leaves it to that one; but
-    /// not for ever, as there is no telling whether anybody was asleep to be woken.
+    /// A waiter whose sleep has ended, for whatever reason, becomes the head, even if another one
+    /// is being woken: that one will find a head and sleep again. A waiter that has yet to fall
+    /// asleep leaves the place to the one being woken. But it does not do so for ever, as nobody
+    /// knows whether there was a sleeper to wake.
     fn sleep(&mut self) -> Entered {
         let word = &self.mutex.word;
         let (mut slept, mut expired) = (false, false);
@@ -513,7 +515,7 @@ impl<P: Platform> Wait<'_, P> {
             }
             let left = seen.wrapping_sub(SLEEPERS.one());
             let (new, entered) = if seen & LOCKED == 0 {
-                // In the place of who is being woken, as well.
+                // Also instead of the waiter that is being woken.
                 ((left & !WOKEN) | LOCKED, Entered::Locked)
             } else if seen & WOKEN != 0 && (slept || SLEEPERS.of(seen) == 1) {
                 ((left & !WOKEN) | HEAD, Entered::Head)
@@ -589,10 +591,11 @@ impl<P: Platform> Wait<'_, P> {
         let word = &self.mutex.word;
         let mut seen = word.load(Relaxed);
         while seen & FAIR == 0 {
-            // Who comes sets LOCKED without a look, so a free lock has to be kept at once.
+            // A newcomer sets LOCKED without reading the word, so a free lock has to be kept at
+            // once.
             let kept = if seen & LOCKED == 0 { KEPT | LOCKED } else { 0 };
-            // Relaxed: it concerns no memory but the word, and goes on with the release sequence
-            // of who unlocked it, which `spin` acquires.
+            // Relaxed: it concerns no memory but the word, and continues the unlocker's release
+            // sequence, which `spin` acquires.
             let demanded = (seen & !HEAD_SLEEPS) | FAIR | kept;
             match word.compare_exchange(seen, tidy(demanded), Relaxed, Relaxed) {
                 Ok(_) => return true,
@@ -613,7 +616,7 @@ impl<P: Platform> Wait<'_, P> {
             match word.compare_exchange(seen, asleep, Relaxed, Relaxed) {
                 Ok(_) => {
                     let waited = word.wait_bitset(asleep, AS_HEAD, self.deadline);
-                    // Woken by who released it, even if the deadline has come as well.
+                    // Woken by the unlocker, even if the deadline has come as well.
                     return waited != Waited::TooLate || word.load(Relaxed) & HEAD_SLEEPS == 0;
                 }
                 Err(now) => seen = now,
@@ -639,7 +642,8 @@ impl<P: Platform> Wait<'_, P> {
         }
     }
 
-    /// Sleeps for a while as one whom nobody wakes. False: the deadline has come.
+    /// Sleeps for a while as an uncounted waiter, which no unlock wakes. False: the deadline has
+    /// come.
     fn sleep_uncounted(&mut self) -> bool {
         let now = self.now();
         if self.deadline.is_some_and(|deadline| deadline <= now) {

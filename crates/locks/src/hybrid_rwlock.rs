@@ -1,11 +1,12 @@
 //! A reader-writer lock of 8 bytes for programs with more threads than CPUs: a word that is the
 //! lock, and a [hybrid mutex](crate::hybrid_mutex) that is the queue of those who wait.
 //!
-//! Who finds the word open goes in at once, a writer also while readers are inside: it sets WRITER,
-//! and from then on nobody enters; it has the lock when the last of these readers has left. So
-//! readers cannot starve a writer. Everybody else queues for the mutex. Its owner is the *head*: it
-//! alone waits on the word, and lets the next one forward when it is inside. A head that has waited
-//! for [`PATIENCE`] sets FAIR: nobody goes in before it. So writers cannot starve anybody either.
+//! A thread that finds the word open enters at once. A writer does so even while readers are
+//! inside: it sets WRITER, and from then on no thread enters. The writer has the lock when the last
+//! of these readers has left, so readers cannot starve a writer. All other threads queue for the
+//! mutex. Its owner is the *head*: it alone waits on the word, and releases the mutex to the next
+//! one when it is inside. A head that has waited for [`PATIENCE`] sets FAIR: no thread enters
+//! before it. So writers cannot starve other threads either.
 //!
 //! ```text
 //!   31      5    4        3           2        1       0
@@ -16,10 +17,10 @@
 //! HEAD_SLEEPS and FAIR the head's (who releases the lock may clear the former as it wakes the head,
 //! and set the latter as it hands the lock over).
 //!
-//! - An upgradable reader excludes writers and other upgradable readers, no readers. To upgrade it
-//!   becomes a writer, who waits for the readers to leave as any writer does.
-//! - A release does one store to the word and then knows only its address: who has the lock next
-//!   may free it.
+//! - An upgradable reader excludes writers and other upgradable readers, no readers. To upgrade, it
+//!   becomes a writer and waits for the readers to leave, as any writer does.
+//! - A release does one store to the word and then knows only its address: the next owner may free
+//!   the lock.
 //! - A thread that reads already must not read again by [`RawHybridRwLock::lock_shared`]: if a
 //!   writer has come in between, the two wait for each other. By
 //!   [`RawHybridRwLock::lock_shared_recursive`] it may.
@@ -57,7 +58,7 @@ const AS_WRITER: u32 = 1;
 const AS_HEAD: u32 = 2;
 
 /// Nanoseconds that a wait may last before others can no longer go first: as for the mutex, long
-/// beside what it takes to wake a thread, and short beside a time slice.
+/// compared with a thread's wake-up, and short compared with a time slice.
 const PATIENCE: u64 = 500_000;
 
 /// A way to enter.
@@ -83,7 +84,8 @@ const fn is_open_to_recursion(word: u32) -> bool {
     word & TOO_MANY == 0 && (word & WRITER == 0 || word & READERS != 0)
 }
 
-/// A reader-writer lock of 8 bytes. Who locks it unlocks it, in the way that it was locked.
+/// A reader-writer lock of 8 bytes. The thread that locked it unlocks it, in the mode it locked it
+/// in.
 pub struct RawHybridRwLock<P: Platform> {
     word: P::Word,
     queue: RawHybridMutex<P>,

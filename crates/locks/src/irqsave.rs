@@ -13,8 +13,8 @@
 //! - A fault (SIGSEGV and the like) while signals are blocked ends the process, handler or not.
 //! - `try_lock_irqsave` that does not get the lock leaves the mask as it was.
 //!
-//! Every spinning lock of the family has these methods; sleeping locks have not, as the kernel's do
-//! not: who waits long should hear signals.
+//! Every spinning lock of the family has these methods; sleeping locks, as in the kernel, do not: a
+//! thread in a long wait should receive signals.
 
 use crate::irq::{IrqFlags, local_irq_restore, local_irq_save};
 use crate::mcs::{Mcs, Node, RawMcs};

@@ -1,6 +1,6 @@
 //! The MCS lock without nodes of its callers, after the variant of the K42 kernel (M. L. Scott,
-//! *Shared-Memory Synchronization*, 2013, chapter 4): who has got the lock moves the little that is
-//! left of its node into the lock. So a node lives on the stack of `lock`, as long as its thread
+//! *Shared-Memory Synchronization*, 2013, chapter 4): the new owner moves the little that is left
+//! of its node into the lock. So a node lives on the stack of `lock`, and only while its thread
 //! waits.
 //!
 //! ```text
@@ -62,9 +62,9 @@ impl<P: Platform> RawMcs<P> {
     fn lock_slow(&self) {
         let node = Node::<P> { next: P::Long::new(NONE), locked: P::Word::new(0) };
         let me = (&raw const node).expose_provenance();
-        // Acquire: pairs with the Release in `unlock` if the lock is free; or else with those of
-        // who was last here, itself and the one below, so that what we store to its `next` comes
-        // after what it has stored there.
+        // Acquire: pairs with the Release in `unlock` if the lock is free; otherwise it pairs with
+        // the Releases of the thread before us, here and below. So our store to its `next` comes
+        // after its own store there.
         let prev = self.tail.swap(me, AcqRel);
         if prev != FREE {
             let before = core::ptr::with_exposed_provenance::<Node<P>>(prev);
@@ -74,8 +74,8 @@ impl<P: Platform> RawMcs<P> {
                 // SAFETY: a waiter in the queue, which cannot go before it knows us.
                 unsafe { &(*before).next }
             };
-            // Release: pairs with the Acquires in `unlock` and below: who finds us finds our node
-            // ready.
+            // Release: pairs with the Acquires in `unlock` and below: a thread that reads this link
+            // finds our node ready.
             link.store(me, Release);
             // Acquire: pairs with the Release in `unlock`.
             await_until::<P>(|| node.locked.load(Acquire) != 0);
@@ -111,8 +111,8 @@ impl<P: Platform> RawMcs<P> {
         let next = core::ptr::with_exposed_provenance::<Node<P>>(await_some::<P>(&self.next));
         // Relaxed: released with the lock.
         self.next.store(NONE, Relaxed);
-        // SAFETY: it waits until it is told; the reference ends with the store.
-        // Release: pairs with the Acquire in `lock_slow`.
+        // SAFETY: it waits until this store, and the reference ends with the store. Release: pairs
+        // with the Acquire in `lock_slow`.
         unsafe { &*next }.locked.store(1, Release);
     }
 

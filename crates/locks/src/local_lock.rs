@@ -4,12 +4,10 @@
 //! In the kernel it disables preemption or interrupts, and with PREEMPT_RT it is a spinlock of the
 //! CPU. In user space a CPU is a thread, and what remains is this:
 //!
-//! - Between threads it gives nothing, and needs nothing: the lock lies beside the data, in the
-//!   thread's own
-//!   storage, and only that thread uses either. No instruction is atomic, no memory is ordered.
-//! - A signal handler that interrupts a section finds the lock held: [`RawLocalLock::try_lock`]
-//!   refuses.
-//!   It cannot wait, as it waits for its own thread. What it finds free is not in use.
+//! - Between threads it gives nothing, and needs nothing: the lock lies next to the data, in the thread's own storage,
+//!   and only that thread uses either. No instruction is atomic, no memory is ordered.
+//! - A signal handler that interrupts a section finds the lock held: [`RawLocalLock::try_lock`] refuses. It cannot
+//!   wait, as it would wait for its own thread. If it finds the lock free, the data is not in use.
 //! - [`RawLocalLock::lock_irqsave`] keeps signal handlers away instead, at two system calls a section.
 //! - A section in a section is a mistake, and panics.
 //!

@@ -54,8 +54,8 @@ macro_rules! mutex {
         #[doc = concat!("Has a [`", stringify!($lock), "`] locked as long as it lives.")]
         pub type $guard<'a, T> = lock_api::MutexGuard<'a, $raw, T>;
 
-        // SAFETY: the lock excludes, and its Acquire and Release are said beside its operations.
-        // Its state is all in itself: a guard that is forgotten leaves it locked.
+        // SAFETY: the lock excludes, and comments at its operations pair each Acquire with its
+        // Release. All state is in the lock: a forgotten guard leaves it locked.
         unsafe impl lock_api::RawMutex for $raw {
             const INIT: Self = Self::new();
             type Guard = GuardNoSend;
@@ -271,8 +271,8 @@ pub type Condvar = lock_api::Condvar<RawCondvar<Linux>>;
 pub type HybridCondvar = lock_api::Condvar<RawCondvar<Linux, RawHybridMutex<Linux>>>;
 
 /// No wake comes without a notification.
-// SAFETY: who waits is in the queue before the mutex is released, and takes it again before it
-// returns; neither panics.
+// SAFETY: the waiter is in the queue before it releases the mutex, and takes the mutex again before
+// it returns; neither step panics.
 unsafe impl<M: Exclusive + lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<Linux, M> {
     const INIT: Self = Self::new();
     type RawMutex = M;

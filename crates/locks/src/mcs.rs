@@ -114,8 +114,8 @@ impl<P: Platform> Mcs<P> {
             next = Self::await_next(node);
         }
         let next = core::ptr::with_exposed_provenance::<Node<P>>(next);
-        // SAFETY: it is there until it is told; the reference ends with the store.
-        // Release: pairs with the Acquire in `wait`.
+        // SAFETY: the node lives until this store, and the reference ends with the store. Release:
+        // pairs with the Acquire in `wait`.
         unsafe { &*next }.locked.store(1, Release);
     }
 

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Differs from the kernel's in that optimistic spinning ends after some time by itself, and a wait
-//! can have a deadline instead of being interrupted by signals. And the mutex may be freed by who
-//! has unlocked it last: the kernel's is not to be used for counts of references to what it lies
-//! in, POSIX' is, and so is this.
+//! can have a deadline instead of being interrupted by signals. And the last thread to unlock the
+//! mutex may free it. The kernel forbids that for an object whose reference count its own mutex
+//! guards; POSIX allows it, and so do we.
 //!
 //! How its parts lie in memory is its [`Layout`]: as the kernel's do, or in few bytes ([`Compact`]).
 
@@ -63,7 +63,7 @@ pub trait Layout<P: Platform>: Send + Sync + 'static {
 
     /// Those of a free mutex.
     fn free() -> Self;
-    /// Who has it.
+    /// The owner word.
     fn owner(&self) -> &Owner<P, Self::Owner>;
     /// Where those spin one behind the other who have not slept yet.
     fn osq(&self) -> &RawOsq<P, Self::Tail>;
@@ -138,7 +138,7 @@ impl<P: Platform> Layout<P> for Kernels<P> {
 /// Nanoseconds that who has no place to wait in sleeps between two attempts.
 const NAP: u64 = 1_000_000;
 
-/// A mutex. Not recursive; who locks it unlocks it.
+/// A mutex. Not recursive; the thread that locked it unlocks it.
 #[repr(transparent)]
 pub struct RawMutex<P: Platform, L: Layout<P> = Kernels<P>> {
     parts: L,
@@ -200,8 +200,8 @@ impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
         self.owner().set_waiters();
         let mut expired = false;
         let taken = loop {
-            // Under the wait lock: who released the lock before has told us before this, and is to
-            // be forgotten; who releases it later tells us later.
+            // Under the wait lock: an unlocker from before has told us already, and we forget that;
+            // a later unlocker tells us later.
             node.value.sleeper.arm();
             if self.owner().try_lock(me).is_ok() {
                 break true;

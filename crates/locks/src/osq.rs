@@ -1,8 +1,9 @@
-//! The optimistic spin queue (`kernel/locking/osq_lock.c`): who spins for the owner of a sleeping
-//! lock queues here first, so that one spins on the lock and the others each on a word of their
-//! own.
+//! The optimistic spin queue (`kernel/locking/osq_lock.c`): a thread queues here before it spins on
+//! the owner of a sleeping lock. So one thread spins on the lock, and each other thread on a word
+//! of its own.
 //!
-//! An MCS lock that can be left: by a spinner that should let others run. Who has left may sleep.
+//! An MCS lock that a spinner can leave, when it should let other threads run. After that it may
+//! sleep.
 //!
 //! ```text
 //!   tail  0 free, or the last in the queue: the number of its CPU, plus 1
@@ -26,8 +27,8 @@ const NOBODY: u32 = 0;
 
 /// A CPU's place in a queue.
 pub(crate) struct Node<W> {
-    /// Who follows. Whoever sets it to [`NOBODY`] by exchange has taken the follower: it cannot
-    /// leave meanwhile, nor can its predecessor.
+    /// The follower. A thread that exchanges it for [`NOBODY`] has taken the follower: neither the
+    /// follower nor its predecessor can leave meanwhile.
     next: W,
     prev: W,
     /// 1 once the lock has been passed on to it.
@@ -77,8 +78,8 @@ impl<P: Platform, T: Atomic<u32>> RawOsq<P, T> {
         let node = Self::node(me);
         // Relaxed: the next store releases it.
         node.prev.store(prev, Relaxed);
-        // Release: pairs with the Acquire in `take_next`: who takes us, to pass the lock on or to
-        // leave from before us, changes our node after we have made it.
+        // Release: pairs with the Acquire in `take_next`: our predecessor takes us when it passes
+        // the lock on or leaves, and changes our node only after we have initialised it.
         Self::node(prev).next.store(me, Release);
         let mut rounds = 0;
         loop {
@@ -189,7 +190,7 @@ impl<P: Platform, T: Atomic<u32>> RawOsq<P, T> {
         self.tail.load(Relaxed) != NOBODY
     }
 
-    /// The node of who is written as `code`.
+    /// The node of the thread that `code` stands for.
     #[inline]
     fn node(code: u32) -> &'static Node<P::Word> {
         &P::per_cpu(code - 1).osq

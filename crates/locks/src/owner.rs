@@ -1,5 +1,5 @@
-//! The owner word of [`crate::mutex`] and [`crate::ww_mutex`] (`kernel/locking/mutex.c`): who has
-//! the lock, spinning on the thread that is in it, and passing it on.
+//! The owner word of [`crate::mutex`] and [`crate::ww_mutex`] (`kernel/locking/mutex.c`): it holds
+//! the owning thread; others spin on that thread, and the owner passes the lock on.
 //!
 //! ```text
 //!   word   task (a multiple of 8) | PICKUP 4 | HANDOFF 2 | WAITERS 1
@@ -27,14 +27,14 @@ const HANDOFF: usize = 2;
 const PICKUP: usize = 4;
 const FLAGS: usize = WAITERS | HANDOFF | PICKUP;
 
-/// Who has a mutex.
+/// The owner of a mutex, with its flags.
 #[repr(transparent)]
 pub struct Owner<P: Platform, L = <P as Platform>::Long> {
     word: L,
     platform: PhantomData<P>,
 }
 
-/// Who waits for a mutex.
+/// A waiter for a mutex.
 pub trait Waiting<P: Platform> {
     /// Who it is.
     fn task(&self) -> Task;
@@ -145,15 +145,15 @@ impl<P: Platform, L: Atomic<usize>> Owner<P, L> {
             }
         }
         // A store, because nobody else changes the word now: it has a task and HANDOFF, and we have
-        // the wait lock. Relaxed: who is given it takes the wait lock to leave the list, and so
-        // sees all that we have done.
+        // the wait lock. Relaxed: the new owner takes the wait lock to leave the list, and so sees
+        // all that we have done.
         self.word.store(first.number() | WAITERS | PICKUP, Relaxed);
     }
 
     /// Notes that somebody waits. Under the wait lock.
     pub fn set_waiters(&self) {
-        // Relaxed: who unlocks later sees it, as it changes the same word; who unlocked before has
-        // left the lock to the attempt that follows.
+        // Relaxed: a later unlocker sees it, as it changes the same word; an earlier one has left
+        // the lock free for the attempt that follows.
         self.word.fetch_or(WAITERS, Relaxed);
     }
 
@@ -169,7 +169,7 @@ impl<P: Platform, L: Atomic<usize>> Owner<P, L> {
         self.word.load(Relaxed) & WAITERS != 0
     }
 
-    /// Who has it.
+    /// The task that has it.
     pub fn task(&self) -> Option<Task> {
         // Relaxed: tells nothing of what the owner has done.
         Task::from_owner(self.word.load(Relaxed))

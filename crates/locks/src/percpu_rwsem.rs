@@ -2,7 +2,7 @@
 //! a count of the reader's own; all cost is the writer's. For what is read all the time and hardly
 //! ever written.
 //!
-//! Who waits sleeps, first come, first served: a writer that is done lets in the readers that came
+//! Waiters sleep, first come, first served: when a writer is done, it lets in the readers that came
 //! before the next writer, then that writer.
 //!
 //! ```text
@@ -102,7 +102,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
         let waiters = self.waiters.lock();
         if self.is_blocked() {
             let node = Node::new(Waiter { writes: true, sleeper: Sleeper::new() });
-            // SAFETY: it stays where it is, and is removed by who hands us the lock.
+            // SAFETY: the node stays where it is until the thread that hands us the lock has
+            // removed it.
             unsafe { waiters.push_back(&node) };
             drop(waiters);
             node.value.sleeper.sleep(None);
@@ -143,7 +144,7 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
         self.unblock();
     }
 
-    /// Whether anyone holds it now, or looks whether he may.
+    /// Whether anyone holds it now, or checks whether it may.
     pub fn is_locked(&self) -> bool {
         self.is_blocked() || self.readers() != 0
     }
@@ -217,7 +218,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
             return;
         }
         let node = Node::new(Waiter { writes: false, sleeper: Sleeper::new() });
-        // SAFETY: it stays where it is, and is removed by who grants us the lock.
+        // SAFETY: the node stays where it is until the thread that grants us the lock has removed
+        // it.
         unsafe { waiters.push_back(&node) };
         drop(waiters);
         node.value.sleeper.sleep(None);
@@ -249,7 +251,7 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
             self.add(count);
         }
         let writer = waiters.first().map(|writer| {
-            // SAFETY: it is in the list, hence there until it is told.
+            // SAFETY: it is in the list, and a waiter in the list lives until we wake it.
             unsafe {
                 waiters.remove(writer.as_ref());
                 Sleeper::tell(&raw const (*writer.as_ptr()).value.sleeper)
@@ -261,7 +263,7 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
         }
         drop(waiters);
         for node in readers.iter() {
-            // SAFETY: a reader that waits stays until it is told, and only we tell it.
+            // SAFETY: a waiting reader stays until it is woken, and only we wake it.
             unsafe { Sleeper::tell(&raw const node.value.sleeper) }.send();
         }
         if let Some(writer) = writer {

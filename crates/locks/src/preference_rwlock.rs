@@ -27,7 +27,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::platform::{Atomic, Platform, Waited};
 
-/// Who goes first. All who use a lock must say the same.
+/// Whether readers or writers go first. All calls on one lock must pass the same preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preference {
     /// Readers do, also ahead of writers that wait.
@@ -208,11 +208,11 @@ impl<H: Halves> RawPreferenceRwLock<H> {
         Err(Refused::Held)
     }
 
-    /// Who has the lock; none: nobody. Others may read or come to read with a reader; where
-    /// neither the caller nor a reader has it, it may be otherwise by now.
+    /// How the lock is held, if it is. With a reader, other readers may come and go. If neither the
+    /// caller nor a reader holds it, the answer may be out of date by now.
     #[inline]
     pub fn holder(&self) -> Option<Mode> {
-        // Relaxed: who has it knows what it has done.
+        // Relaxed: the holder knows what it has done.
         match self.state.load(Relaxed) & HELD {
             0 => None,
             held if held & WRITER != 0 => Some(Mode::Write),
@@ -245,13 +245,12 @@ impl<H: Halves> RawPreferenceRwLock<H> {
         unsafe { self.leave(mode) };
     }
 
-    /// What the state says of waiters.
+    /// The waiters' bits of the state.
     pub fn waiters(&self) -> Waiters {
         Waiters(self.state.load(Relaxed) & !HELD)
     }
 
-    /// Drops what the state has said of waiters in the process that this one was forked from, before
-    /// anybody of this one waited.
+    /// Clears the bits of waiters in the parent process, before any thread of the forked child waited.
     pub fn forget(&self, waiters: Waiters) {
         // Relaxed: publishes nothing; they are in the state still, whoever has come since.
         self.state.fetch_sub(waiters.0, Relaxed);
@@ -383,7 +382,7 @@ mod tests {
         assert_eq!(lock.holder(), Some(Mode::Read));
     }
 
-    /// In a forked child the state tells of threads that it does not have.
+    /// In a forked child the state has bits of threads that the child does not have.
     #[test]
     fn waiters_of_another_process_keep_nobody_out_and_are_not_woken() {
         let inherited = lock(READER + 2 * WAITING_WRITER + WAITING_READER);
@@ -404,7 +403,7 @@ mod tests {
         assert_eq!(released_first.state.load(Relaxed), 0);
     }
 
-    /// Without a wait, what a thread that gives up has said of itself is gone.
+    /// A thread that gives up without a wait leaves no bits in the state.
     #[test]
     fn a_deadline_that_has_come_leaves_nothing() {
         for (state, mode) in [(WRITER, Mode::Read), (WRITER, Mode::Write), (READER, Mode::Write)] {

@@ -1,6 +1,7 @@
 //! The paravirtual queued spinlock (`kernel/locking/qspinlock_paravirt.h`): the queued spinlock for
-//! CPUs that may be preempted, as a guest's are, and as threads are. Who has spun for long halts
-//! and is kicked; and who comes may go ahead of the queue, as its head may not be running.
+//! CPUs that may be preempted, as a guest's are, and as threads are. A waiter that has spun for
+//! long halts until it is kicked. A newcomer may go ahead of the queue, as the queue's head may not
+//! be running.
 //!
 //! How far ahead is the lock's [`Mode`]. The kernel's is [`Hybrid`].
 //!
@@ -38,20 +39,20 @@ const SLOW: u8 = 3;
 const RUNNING: u32 = 0;
 /// It has halted or is about to.
 const HALTED: u32 = 1;
-/// It is being put into the hash table by who has made it the head of the queue.
+/// The thread that made it the head of the queue is putting it into the hash table.
 const HASHING: u32 = 2;
 /// It has halted as the head of the queue, and stands in the hash table.
 const HASHED: u32 = 3;
 
-/// So often a waiter looks whether its predecessor runs: `PV_PREV_CHECK_MASK`, 255.
+/// A waiter checks once in so many rounds whether its predecessor runs: `PV_PREV_CHECK_MASK`, 255.
 const LOOK_AT_PREV: u32 = 256;
 
-/// Who may go ahead of the queue.
+/// Which threads may go ahead of the queue.
 pub trait Mode: mode::Mode {}
 
-/// Anyone, as long as there is a queue whose head has halted or does not spin at the moment; who
-/// finds the head spinning, or no queue, joins it. With little contention a fair lock, with more
-/// CPUs than run an unfair one that starves nobody.
+/// Any thread, as long as there is a queue whose head has halted or does not spin at the moment. A
+/// thread that finds the head spinning, or no queue, joins the queue. With little contention a fair
+/// lock, with more CPUs than run an unfair one that starves nobody.
 #[derive(Debug)]
 pub struct Hybrid;
 
@@ -295,9 +296,9 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
             }
             // Relaxed: as above.
             word.fetch_and(!PENDING, Relaxed);
-            // Who knows that the byte was SLOW, and sees it otherwise now, has been taken out of
-            // the table. Relaxed: whoever looks for the new entry has held the lock after who took
-            // the old one out, and will not find that.
+            // If we saw the byte SLOW, and it no longer is, our entry has been taken out of the
+            // table. Relaxed: a thread that looks for the new entry held the lock after the thread
+            // that took the old one out, and so does not find the old one.
             hashed &= word.load(Relaxed) as u8 == SLOW;
             if !hashed {
                 pv_hash::insert::<P>(word, place.tail);

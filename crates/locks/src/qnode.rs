@@ -3,7 +3,7 @@
 //! on for the kernel's four contexts: task, soft interrupt, hard interrupt, non-maskable interrupt.
 //! In user space these are signal handlers.
 //!
-//! A node is in use from the slow path's beginning to its end; who holds a lock needs none.
+//! A node is in use from the slow path's beginning to its end; a holder needs none.
 //!
 //! ```text
 //!   tail  bits 16-17  the index of the node among its CPU's
@@ -38,9 +38,9 @@ pub struct Node<W> {
     pub next: W,
     /// 1 once it is the head of the queue.
     pub locked: W,
-    /// Of a paravirtual lock: what its waiter does.
+    /// Paravirtual locks only: what the waiter does.
     pub state: W,
-    /// Of a paravirtual lock: not 0 once it has been kicked.
+    /// Paravirtual locks only: not 0 once the waiter has been kicked.
     pub kick: W,
 }
 

@@ -30,7 +30,7 @@ const fn is_read_lockable(word: u32) -> bool {
 /// A queued reader-writer spinlock. Not recursive; for readers in interrupt handlers it is.
 pub struct RawQrwLock<P: Platform> {
     word: P::Word,
-    /// Who holds it is the first of those who wait.
+    /// Its holder is the first waiter.
     queue: RawQspinlock<P>,
 }
 

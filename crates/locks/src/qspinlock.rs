@@ -1,5 +1,5 @@
 //! The queued spinlock (`kernel/locking/qspinlock.c`): an MCS lock in four bytes. First come, first
-//! served, but for who comes the moment that it is free.
+//! served, except that a newcomer may take it at the moment it is free.
 //!
 //! The second to come, the first to wait, sets a bit and spins on the word; only from the third on
 //! they queue, in nodes of their CPUs (`qnode.rs`), and of these only the head spins on the word.
@@ -21,8 +21,8 @@
 //!                          (0,0,1)             the head is the last
 //! ```
 //!
-//! Who finds the hand-over from pending to locked waits for it, for a bounded time, before it
-//! queues.
+//! A thread that finds the hand-over from pending to locked under way waits for its end, for a
+//! bounded time, before it queues.
 //!
 //! With one byte of its own for the pending bit the kernel stores it alone; here, as in kernels for
 //! 16 thousand CPUs and more, it is changed by atomic operations on the word. Unlike the kernel's,

@@ -1,5 +1,5 @@
-//! The reader-writer semaphore (`kernel/locking/rwsem.c`): any number of readers or one writer; who
-//! waits sleeps.
+//! The reader-writer semaphore (`kernel/locking/rwsem.c`): any number of readers or one writer;
+//! waiters sleep.
 //!
 //! Whoever finds the lock free may take it ahead of those who wait, which keeps it busy while they
 //! wake up, and no longer than 4 ms: then the first of them sets the hand-off flag, and the lock is
@@ -17,8 +17,9 @@
 //!
 //! The flags of bits 1 and 2 change under the lock of the wait list only.
 //!
-//! A reader that comes adds itself first and looks then. It is taken for a holder until it has
-//! taken itself off again, and who does so must do what the last holder does: wake those who wait.
+//! A new reader adds itself to the count first and checks the result then. It counts as a holder
+//! until it has subtracted itself again. Then it must do what the last holder does: wake the
+//! waiters.
 //!
 //! As in the kernel, who releases the lock may look at it once more when another has it already: it
 //! must not be freed before the release has returned.
@@ -74,7 +75,7 @@ struct Waiter<P: Platform> {
     patient_until: u64,
     /// It has set the hand-off flag, or found it set, and is first: the lock is kept for it.
     heir: Cell<bool>,
-    /// It has the lock, is in the list no more, and will be told so.
+    /// It has the lock, is no longer in the list, and will be woken.
     granted: Cell<bool>,
     task: Task,
     sleeper: Sleeper<P>,
@@ -103,7 +104,7 @@ impl<P: Platform> Waiter<P> {
 /// The waiters of a lock.
 type Waiters<P> = List<Waiter<P>>;
 
-/// Whom to wake.
+/// Which waiters to wake.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whom {
     /// The first, or all readers if it is one.
@@ -133,7 +134,7 @@ impl<P: Platform> WakeQueue<P> {
 
     fn send(self) {
         for node in self.readers.iter() {
-            // SAFETY: a reader that is granted the lock stays until it is told, and only we tell
+            // SAFETY: a reader that was granted the lock stays until it is woken, and only we wake
             // it.
             unsafe { Sleeper::tell(&raw const node.value.sleeper) }.send();
         }
@@ -306,7 +307,7 @@ impl<P: Platform> RawRwSem<P> {
         let first = waiters.is_empty();
         // Acquire: pairs with the Release in `up_write`.
         if first && self.count.load(Acquire) & WRITER == 0 {
-            // Who has kept us from going on has left, and nobody is before us: we are on the count
+            // The thread that kept us out has left, and no waiter is before us: we are on the count
             // already.
             drop(waiters);
             self.owner.set_reader(P::current());
@@ -314,8 +315,8 @@ impl<P: Platform> RawRwSem<P> {
             return true;
         }
         let node = Waiter::new(false);
-        // SAFETY: it stays where it is until it is removed: by who grants us the lock, or by
-        // `give_up`.
+        // SAFETY: it stays where it is until it is removed: by the thread that grants us the lock,
+        // or by `give_up`.
         unsafe { waiters.push_back(&node) };
         let flag = if first { WAITERS } else { 0 };
         // Relaxed: what we have read of others' we do not rely on.
@@ -325,7 +326,7 @@ impl<P: Platform> RawRwSem<P> {
         wakes.send();
 
         if !node.value.sleeper.is_told() {
-            // A statistic: we may be told right now.
+            // A statistic: the wake-up may come right now.
             P::count(Event::RwsemSleepReader, 1);
         }
         if !node.value.sleeper.sleep(deadline) && self.give_up(&node) {
@@ -355,7 +356,7 @@ impl<P: Platform> RawRwSem<P> {
             return false;
         }
         let was_first = waiters.first().is_some_and(|first| core::ptr::eq(first.as_ptr(), node));
-        // SAFETY: who is not granted the lock is in the list.
+        // SAFETY: a waiter that was not granted the lock is in the list.
         unsafe { waiters.remove(node) };
         if waiters.is_empty() {
             self.count.fetch_and(!(WAITERS | HANDOFF), Relaxed);
@@ -390,7 +391,7 @@ impl<P: Platform> RawRwSem<P> {
         }
         let mut rounds = 0;
         while !self.try_write_in_turn(&waiters, &node.value) {
-            // Who wakes us from here on ends the sleep below.
+            // A wake-up from here on ends the sleep below.
             node.value.sleeper.arm();
             let heir = node.value.heir.get();
             drop(waiters);
@@ -449,9 +450,9 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// What one that has just come to the list wakes there, `count` being what it has seen since:
-    /// those whose turn has come, and who would not be woken by anybody else if it was us who kept
-    /// the last holder from doing so.
+    /// The waiters that a thread wakes after it has joined the list, `count` being what it has read
+    /// since. Their turn has come; if our presence on the count kept the last holder from waking
+    /// them, no other thread would.
     fn wake_after_coming(&self, waiters: &Waiters<P>, count: usize) -> WakeQueue<P> {
         if count & WRITER != 0 {
             return WakeQueue::new();

@@ -1,9 +1,9 @@
 //! The counting semaphore (`kernel/locking/semaphore.c`): a count under a lock, waiters first come,
 //! first served.
 //!
-//! `up` hands what it gives straight to the first waiter: the count stays 0 as long as anybody
-//! waits, and nobody who comes later overtakes. Who has gone down may free the semaphore: who went
-//! up does not touch it any more.
+//! `up` hands what it gives straight to the first waiter: the count stays 0 as long as there are
+//! waiters, and no newcomer overtakes one. A thread that returns from `down` may free the
+//! semaphore: the thread that called `up` does not touch it any more.
 
 mod guard;
 

@@ -30,7 +30,7 @@
 //! assert_eq!(time, (1, 500));
 //! ```
 //!
-//! Who waits for a writer that it has itself interrupted waits for ever: a signal handler asks
+//! A signal handler that waits for the writer it interrupted waits for ever: it calls
 //! [`RawSeqCount::try_begin`].
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -109,8 +109,8 @@ impl<P: Platform> RawSeqCount<P> {
     /// Whether what was read since `begun` is worth nothing (`read_seqcount_retry`).
     #[inline]
     pub fn must_retry(&self, begun: Begun) -> bool {
-        // Acquire: pairs with the fence in `begin_write`: who has read anything of a writer's sees
-        // its odd number, or a later one.
+        // Acquire: pairs with the fence in `begin_write`: a reader that has seen any of a writer's
+        // stores sees its odd number, or a later one.
         P::fence(Acquire);
         self.sequence.load(Relaxed) != begun.0
     }

@@ -21,13 +21,13 @@ impl<P: Platform> Sleeper<P> {
     /// To be woken again. What it has been told until now is done with: the caller looks at the
     /// reasons after this.
     pub fn arm(&self) {
-        // Acquire: pairs with the Release in `tell`: the caller sees the reasons of those whose
-        // wakes it forgets. A swap, as only that is sure to find what was told.
+        // Acquire: pairs with the Release in `tell`: the caller sees why it was woken by the
+        // wake-ups that it forgets. A swap, as only that is sure to read the last wake-up.
         self.word.swap(ASLEEP, Acquire);
     }
 
-    /// Sleeps until woken, or until `deadline`. False: the deadline has come. That we are told may
-    /// still happen, until those who could can no longer find us.
+    /// Sleeps until woken, or until `deadline`. False: the deadline has come. A wake-up may still
+    /// come, as long as other threads can find this sleeper.
     pub fn sleep(&self, deadline: Option<u64>) -> bool {
         // Acquire: pairs with the Release in `tell`.
         while self.word.load(Acquire) == ASLEEP {
@@ -38,7 +38,7 @@ impl<P: Platform> Sleeper<P> {
         true
     }
 
-    /// Whether it has been told. Asked under the lock that it is told under.
+    /// Whether it has been woken. The caller holds the lock that wakers hold.
     pub fn is_told(&self) -> bool {
         // Relaxed: the lock orders it.
         self.word.load(Relaxed) != ASLEEP

@@ -1,10 +1,10 @@
 //! The simple wait queue (`kernel/sched/swait.c`): threads that wait for something under a wait
 //! lock.
 //!
-//! Who wakes takes them out of the queue under the lock, and tells them after it has released it.
-//! So a thread that has been woken knows that its waker is done with the queue, and may free it.
-//! Of many it may tell only the first, which then has the others to tell: one by one, each when it
-//! is no longer in the way of the next.
+//! The waker takes waiters out of the queue under the lock, and wakes them after it has released
+//! the lock. So a woken thread knows that its waker is done with the queue, and may free it. The
+//! waker may wake only the first of many; each of them then wakes the next one, as soon as it is no
+//! longer in its way.
 
 use core::cell::Cell;
 
@@ -17,12 +17,12 @@ struct Entry<P: Platform> {
     sleeper: Sleeper<P>,
     /// Whether somebody has taken it out of the queue, and will tell it. Under the wait lock.
     taken: Cell<bool>,
-    /// Those whom it is left to wake. Written before it is told, and read after that.
+    /// The waiters that this one has to wake. Written before it is woken, and read after that.
     rest: Cell<List<Self>>,
 }
 
-// SAFETY: `taken` is reached under the wait lock only, `rest` by who has taken it out and then by
-// itself, with `tell` and `sleep` in between.
+// SAFETY: `taken` is reached under the wait lock only, `rest` by the thread that takes it out and
+// then by its own thread, with `tell` and `sleep` in between.
 unsafe impl<P: Platform> Sync for Entry<P> {}
 
 /// A thread's place in a queue.
@@ -55,12 +55,13 @@ impl<P: Platform> Waiter<P> {
         }
         let guard = lock.lock();
         if !node.value.taken.get() {
-            // SAFETY: who takes it out notes so under the lock; nobody has.
+            // SAFETY: a thread that takes it out sets `taken` under the lock; none has, so it is in
+            // the queue.
             unsafe { queue(&guard).0.remove(node) };
             return false;
         }
         drop(guard);
-        // Woken at the deadline: who has taken us out has yet to tell us.
+        // Woken at the deadline: the thread that took us out has yet to wake us.
         node.value.sleeper.sleep(None)
     }
 
@@ -95,7 +96,7 @@ impl<P: Platform> Queue<P> {
             // SAFETY: it is in the list, hence alive.
             let first = unsafe { first.as_ref() };
             first.value.taken.set(true);
-            // SAFETY: it was in the one list, and stays where it is until it is told.
+            // SAFETY: it was in the one list, and stays where it is until it is woken.
             unsafe {
                 self.0.remove(first);
                 taken.push_back(first);
@@ -136,14 +137,14 @@ impl<P: Platform> Taken<P> {
         // SAFETY: as above.
         unsafe { rest.remove(first) };
         first.value.rest.set(rest);
-        // SAFETY: it sleeps until it is told, and only we tell it.
+        // SAFETY: it sleeps until it is woken, and only we wake it.
         unsafe { Sleeper::tell(&raw const first.value.sleeper) }.send();
     }
 
     /// Wakes them; without the lock. What they waited on may be gone from here on.
     pub fn wake(self) {
         for node in self.0.iter() {
-            // SAFETY: it sleeps until it is told, and only we tell it.
+            // SAFETY: it sleeps until it is woken, and only we wake it.
             unsafe { Sleeper::tell(&raw const node.value.sleeper) }.send();
         }
     }

@@ -5,14 +5,15 @@
 //! has a line of its own, which nobody else writes to but who waits for its readers.
 //!
 //! An entry is not a hold: a thread that has taken a lock twice, once in an entry and once
-//! elsewhere, may release the one in place of the other. How often it has the lock is in both
-//! together. So a signal handler can come between any two steps here.
+//! elsewhere, may release either one. Only both together say how often it has the lock. So a signal
+//! handler can come between any two steps here.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use crate::platform::{Atomic, Platform, Word};
 
-/// Locks that a CPU can read at once by entries. Who reads more takes those as if there were none.
+/// Locks that a CPU can read at once by entries. A thread that reads more takes the further ones
+/// without an entry.
 const ENTRIES: usize = 3;
 
 /// No lock.
@@ -92,8 +93,8 @@ impl<W: Word, L: Atomic<usize>> VisibleReaders<W, L> {
 
     #[cold]
     fn tell(&self) {
-        // Relaxed: who waits looks at the entries. It clears AWAITED, or if a signal handler has
-        // done that meanwhile sets it for nothing.
+        // Relaxed: the waiter looks at the entries. The addition clears AWAITED, or sets it for
+        // nothing if a signal handler has cleared it meanwhile.
         self.left.fetch_add(AWAITED, Relaxed);
         W::wake(&raw const self.left, u32::MAX);
     }

@@ -28,7 +28,8 @@ impl<T> Node<T> {
 
 /// A list of waiters, in the order in which they are to be served.
 ///
-/// Invariant: all nodes in it are alive. Who inserts one removes it before it ends.
+/// Invariant: all nodes in it are alive. The thread that inserts a node removes it before the
+/// node's life ends.
 pub struct List<T> {
     first: Cell<*const Node<T>>,
     last: Cell<*const Node<T>>,

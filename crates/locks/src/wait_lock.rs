@@ -35,8 +35,8 @@ fn lock_slow<P: Platform>(word: &P::Word) {
         rounds += 1;
         P::relax();
     }
-    // Who comes here leaves CONTENDED behind, also where nobody sleeps any more: it cannot know,
-    // and its unlock wakes once in vain. Acquire: pairs with the Release in `unlock`.
+    // A thread that comes here leaves CONTENDED behind, even if no thread sleeps: it cannot know,
+    // and its unlock may wake once in vain. Acquire: pairs with the Release in `unlock`.
     while word.swap(CONTENDED, Acquire) != FREE {
         word.wait(CONTENDED, None);
     }

@@ -58,7 +58,7 @@ fn producers_and_consumers_lose_nothing() {
     assert_eq!(sum, 3 * EACH * (EACH + 1) / 2);
 }
 
-/// By `lock_api`: who notifies knows how many it has woken, and each of them returns.
+/// By `lock_api`: a notifier gets the number of threads it has woken, and each of them returns.
 #[test]
 fn notifications_are_counted() {
     use lockwright::locks::{HybridCondvar, HybridMutex};
@@ -77,7 +77,7 @@ fn notifications_are_counted() {
                 })
             })
             .collect();
-        // Who has counted itself and released the mutex waits.
+        // A thread that has counted itself and released the mutex waits.
         while *waiting.lock() != WAITERS {
             thread::yield_now();
         }

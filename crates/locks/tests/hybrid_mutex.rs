@@ -13,7 +13,7 @@ use sleeping::{after, sleeping_mutex};
 
 sleeping_mutex!(RawHybridMutex<Linux>, is_locked);
 
-/// The word of a mutex but for its highest bits, which count releases.
+/// The word of a mutex without its highest bits, which count releases.
 fn but_for_releases(word: &AtomicU32) -> u32 {
     word.load(Relaxed) & !(3 << 30)
 }
@@ -156,8 +156,8 @@ fn a_child_keeps_nothing_for_its_parents_threads() {
     assert!(works, "in the child the lock is not as it should be");
 }
 
-/// A child whose parent's head was awake: who holds the lock leaves that note behind, and who waits
-/// next drops it.
+/// A child whose parent's head was awake: the holder leaves that bit in the word, and the next
+/// waiter clears it.
 #[test]
 fn a_child_waits_for_no_head_of_its_parent() {
     let word = AtomicU32::new(0);

@@ -49,7 +49,7 @@ fn contended_ordinary_locks_count() {
     assert_eq!(events.get(Event::RtmutexDeadlock), 0, "{events}");
 }
 
-/// Of a process that runs the test above, and no other.
+/// The table of a process that runs the test above, and no other.
 #[test]
 fn the_table_is_written_at_exit() {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("lock_event_counts");

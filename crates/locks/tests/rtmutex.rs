@@ -56,7 +56,7 @@ fn lock() -> Lock {
     Arc::new(RawRtMutex::new_in())
 }
 
-/// A thread that does what it is told, one thing after the other.
+/// A thread that runs the closures sent to it, one after the other.
 struct Actor {
     orders: Sender<Box<dyn FnOnce() + Send>>,
     done: Receiver<()>,

@@ -15,8 +15,8 @@ mod platform;
 
 use platform::as_linux;
 
-/// Linux, where time passes by looks at the clock, and who spins does not give up before it is told
-/// to by that.
+/// Linux with a clock that advances each time it is read; a spinner gives up only when that clock
+/// says so.
 #[derive(Debug)]
 struct Patient;
 

@@ -1,4 +1,4 @@
-//! The locks of `lockwright::sync` do what those of `std::sync` do: each story is told with both.
+//! The locks of `lockwright::sync` do what those of `std::sync` do: each story runs with both.
 
 macro_rules! stories {
     ($world:ident, $($sync:tt)*) => {

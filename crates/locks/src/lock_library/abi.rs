@@ -18,20 +18,20 @@ pub type Entry = unsafe extern "C" fn(*const Platform) -> *const Library;
 /// No deadline.
 pub const NEVER: u64 = u64::MAX;
 
-/// The number of who is no thread of a simulation.
+/// The CPU number of a thread outside a simulation.
 pub const NO_CPU: u32 = u32::MAX;
 
 /// A lock promises nothing of how often waiters are overtaken.
 pub const NO_PROMISE: u64 = 0;
 
-/// Where in the source an operation is, for what is told of a failure. It need not outlive the call,
-/// but its file's name must.
+/// Where in the source an operation is, for the report of a failure. It need not outlive the call, but its file's name
+/// must.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Place {
     /// The file's name: UTF-8, of `length` bytes.
     pub file: *const c_char,
-    /// Of the name.
+    /// Length of the name.
     pub length: usize,
     /// From 1.
     pub line: u32,
@@ -128,7 +128,7 @@ pub struct Lock {
     pub name: *const c_char,
     /// What it is, in a few words; may be null.
     pub about: *const c_char,
-    /// Of a lock, in bytes.
+    /// Size of a lock, in bytes.
     pub size: usize,
     /// A power of two, at most 4096.
     pub align: usize,
@@ -155,7 +155,7 @@ pub struct Lock {
 // SAFETY: what it points to is constant.
 unsafe impl Sync for Lock {}
 
-// What `tests/programs/sim/every_function.c` says of the header's.
+// `tests/programs/sim/every_function.c` asserts the same sizes for the header.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Platform>() == 8 + 15 * 8 && size_of::<Lock>() == 13 * 8);
 
@@ -179,7 +179,7 @@ pub struct Library {
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// Of these locks.
+    /// The library of these locks.
     pub const fn of(locks: &'static [Lock]) -> Self {
         Self {
             version: VERSION,

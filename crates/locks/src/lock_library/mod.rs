@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! `lockwright sim --lock-library libmylock.so --lock mylock,qspinlock` runs it beside others.
+//! `lockwright sim --lock-library libmylock.so --lock mylock,qspinlock` compares it with others.
 //! [`Hosted`] is the platform: each of its operations goes through the simulator. What lies between
 //! the two is a table of C functions ([`abi`]), which `include/lockwright/sim.h` has for C.
 
@@ -47,7 +47,7 @@ pub unsafe trait ReaderWriter: Exclusive {
 /// A lock that can be waited for up to a time.
 ///
 /// # Safety
-/// Who is told to have it has it as [`Exclusive`] says.
+/// A thread for which `lock` or `try_lock` succeeded has the lock as [`Exclusive`] defines it.
 pub unsafe trait Timed: Exclusive {
     /// Takes the lock, or gives up at `deadline`, in nanoseconds of
     /// [`Platform::now`](crate::platform::Platform::now): false.
@@ -97,7 +97,7 @@ impl Lock {
         self
     }
 
-    /// Who waits is overtaken at most so often by those who came later: the explorer looks for more.
+    /// At most so many later threads overtake a waiter: the explorer reports an execution with more.
     #[must_use]
     pub const fn overtakes(mut self, most: u32) -> Self {
         self.overtakes = most as u64 + 1;

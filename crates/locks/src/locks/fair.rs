@@ -1,5 +1,5 @@
-//! What `lock_api` has for locks that can be released to who waits, ahead of who comes: the hybrid
-//! ones.
+//! The fair unlock of `lock_api` for the hybrid locks: the lock goes to a waiter before any
+//! newcomer.
 
 use lock_api::GuardNoSend;
 

@@ -66,8 +66,8 @@ impl<P: Platform> Waiters<P> {
                 word = self.word.load(Relaxed);
                 continue;
             }
-            // Who has slept leaves CONTENDED behind, also where nobody sleeps any more: it cannot
-            // know.
+            // A thread that has slept leaves CONTENDED behind, even if no other thread sleeps: it
+            // cannot know.
             taken = CONTENDED;
             let contended = (word & !STATE) | CONTENDED;
             // Relaxed: what is under the lock is not read.

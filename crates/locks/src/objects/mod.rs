@@ -5,8 +5,8 @@
 //! was initialised, last used and destroyed. Without the tool each function costs a load and a
 //! branch, and does nothing.
 //!
-//! An object is its address. [`Tracked`] gives a value a place of its own, and tells of its
-//! beginning and end; what has its place already tells of itself by functions:
+//! An object is its address. [`Tracked`] gives a value an address of its own, and reports its
+//! beginning and end. A value that has its address already reports itself by functions:
 //!
 //! ```
 //! use lockwright::objects::{self, Descr, Tracked};

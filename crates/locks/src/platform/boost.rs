@@ -89,7 +89,7 @@ pub(super) fn inherit(number: u32, inherited: Option<i32>) {
     }
 }
 
-/// Notes what a thread runs as by itself. False: it cannot be told.
+/// Notes the thread's own scheduling policy and priority. False: the kernel does not report them.
 fn remember(thread: &Thread, tid: u32) -> bool {
     // SAFETY: takes no pointers.
     let policy = quiet(|| unsafe { libc::syscall(libc::SYS_sched_getscheduler, tid) });

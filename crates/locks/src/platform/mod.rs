@@ -4,9 +4,8 @@
 //! ([`linux::Linux`]), a model checker that tries every interleaving (`tests/models`), a simulator,
 //! and any kernel or hypervisor that implements the trait.
 //!
-//! What platforms are made of is beside it: the atomics of `core` are cells ([`Atomic`]), the lowest
-//! byte of a word ([`low_byte`]), numbers for threads ([`numbers`]), and for how long they spin
-//! ([`patience`]).
+//! The parts of platforms have their own files: the atomics of `core` are cells ([`Atomic`]), the lowest byte of a word
+//! ([`low_byte`]), numbers for threads ([`numbers`]), and how long threads spin ([`patience`]).
 //!
 //! The words of the trait are the kernel's. In user space a *CPU* is a thread: what the kernel
 //! keeps per CPU because nothing else runs there meanwhile, a thread keeps for itself. What spins
@@ -87,8 +86,8 @@ pub trait Word: Atomic<u32> {
     #[track_caller]
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool;
 
-    /// Wakes at most `count` of those who wait on the word at this address. Does not read the word,
-    /// which may be gone: who is woken so by mistake takes it for an early return.
+    /// Wakes at most `count` threads that wait on the word at this address. Does not read the word,
+    /// which may be gone: a thread that is woken by mistake takes it for a spurious wake-up.
     #[track_caller]
     fn wake(word: *const Self, count: u32);
 
@@ -99,8 +98,8 @@ pub trait Word: Atomic<u32> {
         if self.wait(expected, deadline) { Waited::Woken } else { Waited::TooLate }
     }
 
-    /// As [`Word::wake`], of those only who wait for one of the `bits`; or of everybody, where they
-    /// cannot be told apart.
+    /// As [`Word::wake`], but only for threads that wait for one of the `bits`; or for all, where
+    /// the platform has no bits.
     #[track_caller]
     fn wake_bitset(word: *const Self, count: u32, bits: u32)
     where
@@ -111,11 +110,11 @@ pub trait Word: Atomic<u32> {
     }
 
     /// Takes the lock in this word, 0 if it is free, which is held for a few instructions (the
-    /// kernel's raw spinlock). Acquires. Returns what [`Word::raw_unlock`] is to be told.
+    /// kernel's raw spinlock). Acquires. Returns the argument for [`Word::raw_unlock`].
     ///
-    /// What an rtmutex promises rests on it: where threads have priorities, who has the lock must
-    /// run as if it had that of who waits for it, or not be preempted at all. This one, for worlds
-    /// without, spins for a while and sleeps.
+    /// What an rtmutex promises rests on it: where threads have priorities, the holder must run at
+    /// its waiters' priority, or not be preempted at all. This one, for platforms without
+    /// priorities, spins for a while and sleeps.
     fn raw_lock<P: Platform<Word = Self>>(&self) -> u32
     where
         Self: Sized,
@@ -242,7 +241,7 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// (the kernel's _Q_PENDING_LOOPS).
     const PENDING_LOOPS: u32 = 1 << 9;
 
-    /// Whether a CPU is a thread: who asks for [`Platform::cpu`] gets the same number always.
+    /// Whether a CPU is a thread: [`Platform::cpu`] always returns the same number to a thread.
     const CPUS_ARE_THREADS: bool = false;
 
     /// Whether [`Platform::count`] counts: what an event takes, other than the counting, is worth
@@ -313,8 +312,8 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// inherits no priority then, and a search for deadlocks ends at it.
     fn per_task(task: Task) -> Option<&'static PerTask<Self::Word, Self::Long>>;
 
-    /// Whether a task is on a CPU, as far as can be told: to spin for one that is not is in vain.
-    /// It may have ended.
+    /// Whether a task is on a CPU, as far as the platform knows: to spin for one that is not is in
+    /// vain. The task may have ended.
     fn is_running(task: Task) -> bool {
         let _ = task;
         true

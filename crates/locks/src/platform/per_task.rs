@@ -10,8 +10,8 @@ use crate::rtmutex::raw_lock::RawLock;
 pub struct PerTask<W: Word, L: Atomic<usize>> {
     /// The kernel's `pi_lock` and what is under it.
     pub(crate) pi: RawLock<W, PiState<W, L>>,
-    /// Who has it keeps the task from leaving the wait that it is in, and so the lock that it waits
-    /// for alive.
+    /// While a thread holds it, the task cannot leave its wait, and so the lock that the task waits
+    /// for stays alive.
     pub(crate) stay: RawLock<W, ()>,
 }
 

@@ -1,4 +1,4 @@
-//! A short lock whose holder runs at the priority of who waits for it: the kernel sees to that
+//! A lock for short sections whose holder inherits its waiters' priority from the kernel
 //! (FUTEX_LOCK_PI).
 //!
 //! ```text
@@ -59,7 +59,7 @@ pub(super) unsafe fn unlock(word: *const AtomicU32, me: u32) {
     // SAFETY: held, hence there; the reference ends with the exchange.
     // Release: pairs with the Acquires in `lock`.
     if unsafe { &*word }.compare_exchange(me, FREE, Release, Relaxed).is_err() {
-        // Release: as above, for whom the kernel gives it to.
+        // Release: as above, for the waiter that the kernel makes the owner.
         fence(Release);
         // It cannot fail: the word has our id, and nobody else changes that.
         let _ = call(word, libc::FUTEX_UNLOCK_PI);

@@ -1,6 +1,6 @@
-//! The walk along the chain of who waits for whom: from an owner to the lock that it waits for, to
-//! that lock's owner, and so on. Each waiter is put to the place of its new priority, each owner
-//! inherits it, and who meets itself is in a deadlock.
+//! The walk along the chain of waits: from an owner to the lock that it waits for, to that lock's
+//! owner, and so on. Each waiter moves to the place of its new priority, and each owner inherits
+//! it. A walk that meets the task it began with has found a deadlock.
 //!
 //! One step at a time. The task's stay lock keeps it from leaving its wait, and so keeps the lock
 //! alive that it waits for, until that one's wait lock is taken, under which the task may have got
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! The kernel tries the wait lock under the pi lock instead, against the order of the locks, and
-//! tries again: its holders run. Here one may have been preempted, and must inherit the priority of
-//! who waits.
+//! tries again: its holders run. Here a holder may have been preempted, and must inherit the
+//! waiter's priority.
 
 use core::ptr;
 
@@ -87,8 +87,8 @@ pub(super) fn walk<P: Platform>(
         drop(pi);
         let first = waiters.first();
         let Some(owner) = lock.owner() else {
-            // Who is first now does not know it, and who was has been woken in vain.
-            // SAFETY: nodes in the list are alive.
+            // The new first waiter does not know that it is, and the old one has been woken in
+            // vain. SAFETY: nodes in the list are alive.
             let wake = first
                 .filter(|_| first != before)
                 .map(|first| unsafe { first.as_ref() }.value.tell());

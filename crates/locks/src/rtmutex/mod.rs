@@ -1,8 +1,8 @@
 //! The rtmutex (`kernel/locking/rtmutex.c`): a sleeping lock whose owner inherits the priority of
-//! its waiters, and theirs, along the whole chain of who waits for whom.
+//! its waiters, and theirs, along the whole chain of waits.
 //!
-//! Waiters are served by priority, first come, first served among equals. Who is woken has to take
-//! the lock itself; only a task of higher priority can be faster.
+//! Waiters are served by priority, first come, first served among equals. A woken waiter has to
+//! take the lock itself; only a task of higher priority can be faster.
 //!
 //! ```text
 //!   owner    the owner's task, 0 if there is none
@@ -11,8 +11,8 @@
 //!   locks nest: stay lock of a task -> wait lock of a lock -> pi lock of a task
 //! ```
 //!
-//! Other than the kernel's: waiters are a sorted list in place of a tree, a task's priority is the
-//! present one at which it began to wait, and a task without storage inherits nothing. The inner
+//! Other than the kernel's: waiters are a sorted list instead of a tree, a task's priority is the
+//! one that it had when it began to wait, and a task without storage inherits nothing. The inner
 //! locks are never tried: their holders may be preempted here, and a thread that tries again at a
 //! high priority would keep them so.
 
@@ -54,9 +54,9 @@ pub struct RawRtMutex<P: Platform>(Core<P::Word, P::Long>);
 /// Why a task did not get a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// To wait for it is to wait for oneself, along a chain of owners that wait (-EDEADLK); or the
-    /// chain has more than 1,024 of them. Of several tasks that close a cycle at the same time,
-    /// more than one may be told.
+    /// The caller would wait for itself, along a chain of waiting owners (-EDEADLK); or the chain
+    /// has more than 1,024 of them. If several tasks close a cycle at the same time, more than one
+    /// may get this error.
     Deadlock,
     /// The deadline has come (-ETIMEDOUT).
     TimedOut,
@@ -130,7 +130,7 @@ impl<P: Platform> RawRtMutex<P> {
         self.owner().is_some()
     }
 
-    /// Who holds it now.
+    /// The task that holds it now.
     pub fn owner(&self) -> Option<Task> {
         self.0.owner()
     }
@@ -138,8 +138,8 @@ impl<P: Platform> RawRtMutex<P> {
 
 impl<W: Word, L: Atomic<usize>> Core<W, L> {
     fn owner(&self) -> Option<Task> {
-        // Relaxed: who must know holds the wait lock while the bit is set, and then nothing changes
-        // it.
+        // Relaxed: a caller that relies on it holds the wait lock while the bit is set, and then
+        // nothing changes it.
         Task::from_owner(self.owner.load(Relaxed))
     }
 
@@ -341,7 +341,7 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
     /// Spins as long as the owner runs: it may be about to release. True: it has, or has woken us.
     fn spin<P: Platform<Word = W, Long = L>>(&self, waiter: &Waiter<W, L>) -> bool {
         let mut rounds = 0;
-        // Relaxed, both: who goes on looks again under the wait lock.
+        // Relaxed, both: the thread checks again under the wait lock before it goes on.
         while let Some(owner) = self.owner() {
             if waiter.is_woken() {
                 return true;
@@ -387,7 +387,7 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
             return waiters;
         }
         drop(waiters);
-        // Nobody left to whom a deadlock could be reported.
+        // No caller is left that a deadlock could be returned to.
         let _ = chain::walk::<P>(owner, Walk::Minimal, None, next, None, me);
         self.waiters.lock::<P>()
     }
@@ -424,7 +424,7 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
                 // SAFETY: by the invariant of `waiters`.
                 unsafe { task.pi.lock::<P>().detach(&first.value) };
             }
-            // Relaxed: who takes it comes through the wait lock, as the mark stays.
+            // Relaxed: the next owner comes through the wait lock, as the mark stays.
             self.owner.store(HAS_WAITERS, Relaxed);
             let wake = first.value.tell();
             drop(waiters);

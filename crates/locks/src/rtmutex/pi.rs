@@ -72,7 +72,7 @@ impl<W: Word, L: Atomic<usize>> PiState<W, L> {
         unsafe { self.waiters.remove(&waiter.in_owner) }
     }
 
-    /// Inherits from `after` in place of `before`.
+    /// Inherits from `after` instead of `before`.
     ///
     /// # Safety
     /// As for [`Self::detach`] of `before` and then [`Self::attach`] of `after`.

@@ -1,9 +1,8 @@
 //! The locks inside rtmutexes (the kernel's raw spinlocks), for a few instructions.
 //!
-//! A thread of a high priority may wait for one, so that its holder must not be kept from running
-//! by a third: that is what [`Word::raw_lock`] sees to, each word in its own world. Nobody only
-//! tries one and tries again: who does so at a high priority would keep the holder from running
-//! itself.
+//! A thread of a high priority may wait for one, and then no third thread may keep its holder from
+//! running. [`Word::raw_lock`] ensures that, for each platform's words. No thread retries in a
+//! loop: at a high priority it would itself keep the holder from running.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
@@ -43,7 +42,7 @@ impl<W: Word, T> RawLock<W, T> {
 /// The lock held; dropped, released.
 pub(crate) struct RawGuard<'a, P: Platform, T> {
     lock: &'a RawLock<P::Word, T>,
-    /// What the word wants to be told again.
+    /// What [`Word::raw_lock`] returned, for [`Word::raw_unlock`].
     key: u32,
     platform: PhantomData<P>,
 }

@@ -1,4 +1,4 @@
-//! Who holds a reader-writer semaphore, for those who spin.
+//! The owner word of a reader-writer semaphore, for optimistic spinners.
 //!
 //! ```text
 //!   word  bit 0  the task is that of a reader: of the last that came, which may have left
@@ -15,13 +15,13 @@ use crate::platform::{Atomic, Platform, Task};
 const READER: usize = 1 << 0;
 const NONSPINNABLE: usize = 1 << 1;
 
-/// Who holds the lock.
+/// The holder of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     Nobody,
     Writer(Task),
     Readers,
-    /// Whoever it is: who waits should sleep.
+    /// Any holder: waiters should sleep instead of spinning.
     Nonspinnable,
 }
 
@@ -76,7 +76,7 @@ impl<P: Platform> Owner<P> {
         self.0.load(Relaxed) & NONSPINNABLE != 0
     }
 
-    /// The readers of whom that was said have left.
+    /// Clears the mark when the readers that it was set for have left.
     pub fn clear_nonspinnable(&self) {
         if self.is_nonspinnable() {
             self.0.fetch_and(!NONSPINNABLE, Relaxed);

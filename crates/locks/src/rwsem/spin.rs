@@ -1,5 +1,5 @@
-//! Optimistic spinning: a writer that comes spins as long as the writer that has the lock runs, and
-//! a little while on readers, of whom nobody knows whether they run.
+//! Optimistic spinning: a new writer spins as long as the writer that has the lock runs. It spins a
+//! little while on readers, as it cannot know whether they run.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 

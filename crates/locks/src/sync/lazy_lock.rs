@@ -10,7 +10,7 @@ use super::OnceLock;
 /// As [`std::sync::LazyLock`].
 pub struct LazyLock<T, F = fn() -> T> {
     value: OnceLock<T>,
-    /// Taken by who initialises the value.
+    /// The thread that initialises the value takes it.
     init: Cell<Option<F>>,
 }
 

@@ -22,7 +22,7 @@ const AWAITED: u32 = 4;
 
 /// As [`std::sync::Once`].
 pub struct Once {
-    /// Changes with the mutex held, but for [`AWAITED`].
+    /// Changes only with the mutex held, except [`AWAITED`].
     state: AtomicU32,
     running: lock_api::Mutex<RawMutex, ()>,
 }

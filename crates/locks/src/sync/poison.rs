@@ -18,7 +18,8 @@ pub(super) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// Of a lock that is held already, and was taken with the thread `panicking`.
+    /// The guard for a lock that is held already, and was taken while the thread was `panicking` or
+    /// not.
     pub fn new(flag: &'a Flag, panicking: bool) -> Self {
         Self { flag, panicking }
     }

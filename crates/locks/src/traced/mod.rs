@@ -36,8 +36,8 @@ use crate::annotate::{self, Flags, Lock, Subject};
 
 /// A raw lock that tells the tool what becomes of it.
 ///
-/// `FAIR` says of a reader-writer lock that its readers wait behind a writer that waits: then to
-/// read it twice in one thread can deadlock, and is reported. [`TracedFair`] is that by a name.
+/// `FAIR` means that readers of a reader-writer lock wait behind a waiting writer. Then a thread
+/// that reads it twice can deadlock, and is reported. [`TracedFair`] is a name for that.
 #[derive(Debug, Default)]
 pub struct Traced<R, const FAIR: bool = false> {
     /// Known to the tool by its address.
@@ -112,7 +112,7 @@ impl<R, const FAIR: bool> Traced<R, FAIR> {
         self.told(flags | Flags::TIMED, try_take, |raw| take(raw).ok_or(())).ok()
     }
 
-    /// Tells of a try that is over.
+    /// Reports the result of a try.
     #[cold]
     fn told_try<G>(&self, flags: Flags, taken: Option<G>) -> Option<G> {
         let failed = if taken.is_none() { Flags::FAILED } else { Flags::EXCLUSIVE };

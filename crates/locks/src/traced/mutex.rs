@@ -6,7 +6,7 @@ use super::Traced;
 use crate::annotate::{Flags, is_known_off, is_off};
 
 impl<R: RawMutex, const FAIR: bool> Traced<R, FAIR> {
-    /// Takes the lock, and tells of it if there is a tool.
+    /// Takes the lock, and reports it if there is a tool.
     #[cold]
     #[inline(never)]
     fn lock_told(&self) -> R::Guard {
@@ -17,7 +17,7 @@ impl<R: RawMutex, const FAIR: bool> Traced<R, FAIR> {
     }
 }
 
-// SAFETY: excludes as the lock inside; what is told changes nothing of it.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawMutex, const FAIR: bool> RawMutex for Traced<R, FAIR> {
     const INIT: Self = Self::from_raw(R::INIT);
     type Guard = R::Guard;

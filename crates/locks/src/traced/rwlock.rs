@@ -1,12 +1,12 @@
-//! Traced reader-writer locks. Whether a reader waits behind a writer that waits, and so perhaps for
-//! other readers, is told by the type.
+//! Traced reader-writer locks. The type says whether a reader waits behind a waiting writer, and so perhaps for other
+//! readers.
 
 use lock_api::{RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed};
 
 use super::Traced;
 use crate::annotate::{Flags, is_off};
 
-// SAFETY: excludes as the lock inside; what is told changes nothing of it.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLock, const FAIR: bool> RawRwLock for Traced<R, FAIR> {
     const INIT: Self = Self::from_raw(R::INIT);
     type SharedGuard = R::SharedGuard;

@@ -7,7 +7,7 @@ use lock_api::{
 use super::Traced;
 use crate::annotate::{Flags, is_off};
 
-// SAFETY: excludes as the lock inside; what is told changes nothing of it.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLockUpgrade, const FAIR: bool> RawRwLockUpgrade for Traced<R, FAIR> {
     type UpgradableGuard = R::UpgradableGuard;
 

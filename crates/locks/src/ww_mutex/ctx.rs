@@ -1,4 +1,4 @@
-//! Who may wait for whom: acquire contexts, in the order of their stamps.
+//! Which context may wait for which: acquire contexts, in the order of their stamps.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
@@ -50,7 +50,8 @@ pub struct AcquireCtx<P: Platform> {
     acquired: P::Word,
     /// 1 if an older context waits for a lock of this one. Wound-wait only.
     wounded: P::Word,
-    /// Its thread's, whichever lock it waits for: who wounds it knows only a lock that it has.
+    /// The sleeper of its thread, whichever lock that waits for: a thread that wounds the context
+    /// knows only a lock that it holds.
     pub(super) sleeper: Sleeper<P>,
     /// It is its thread's.
     not_send: PhantomData<*const ()>,

@@ -62,7 +62,7 @@ struct Waiter<P: Platform> {
     task: Task,
     /// Null: none. Alive as long as its waiter is in the list.
     ctx: *const AcquireCtx<P>,
-    /// Of a waiter without a context.
+    /// For a waiter without a context.
     sleeper: Sleeper<P>,
 }
 
@@ -88,7 +88,7 @@ impl<P: Platform> Waiting<P> for Waiter<P> {
 
 type Waiters<P> = List<Waiter<P>>;
 
-/// Whom to wake once the wait lock is released: one, as a rule.
+/// The waiters to wake once the wait lock is released: one, as a rule.
 struct Wakes<P: Platform>(Option<Wake<P>>);
 
 impl<P: Platform> Wakes<P> {
@@ -109,8 +109,8 @@ impl<P: Platform> Wakes<P> {
     }
 }
 
-/// A wound/wait mutex. Not recursive, but a context that has it already is told so; who locks it
-/// unlocks it.
+/// A wound/wait mutex. Not recursive, but a context that already has it gets an error; the thread
+/// that locked it unlocks it.
 pub struct RawWwMutex<P: Platform> {
     owner: Owner<P>,
     osq: RawOsq<P>,
@@ -195,7 +195,7 @@ impl<P: Platform> RawWwMutex<P> {
         taken
     }
 
-    /// What remains to be done by who has taken the lock without the wait lock
+    /// The rest of the work after a thread has taken the lock without the wait lock
     /// (`ww_mutex_set_context_fastpath`).
     #[inline]
     fn acquired(&self, ctx: Option<&AcquireCtx<P>>) {
@@ -260,8 +260,8 @@ impl<P: Platform> RawWwMutex<P> {
         let mut woken = false;
         let mut expired = false;
         let result = loop {
-            // From here on, who releases the lock, wounds us or is older tells us. Who has before
-            // is forgotten, but seen.
+            // From here on, any thread that releases the lock, wounds us or is older wakes us. We
+            // forget earlier wake-ups, but see what they were for.
             node.value.sleeper().arm();
             let insist = woken && is_first(&waiters);
             let attempt = match insist {
@@ -288,8 +288,8 @@ impl<P: Platform> RawWwMutex<P> {
             waiters = self.waiters.lock();
         };
         if let (Ok(()), Some(ctx)) = (result, ctx) {
-            // Who is first is older than all that wait. Who has overtaken one may have to be
-            // wounded by it.
+            // The first waiter is older than the others. A context that has overtaken a waiter may
+            // have to be wounded by it.
             if !ctx.is_wait_die() && !is_first(&waiters) {
                 self.check_waiters(&waiters, ctx, &mut wakes);
             }
@@ -305,7 +305,7 @@ impl<P: Platform> RawWwMutex<P> {
         result
     }
 
-    /// Optimistic spinning of who does not wait yet.
+    /// Optimistic spinning of a thread that is not in the wait list yet.
     fn spin(&self, me: Task, ctx: Option<&AcquireCtx<P>>) -> bool {
         // Not before a waiter whose context may be older.
         let may_spin = || self.may_spin(ctx) && (ctx.is_none() || !self.owner.has_waiters());

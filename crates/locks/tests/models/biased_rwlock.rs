@@ -144,7 +144,7 @@ fn reads_then_writes(shared: &Lock) {
     unsafe { shared.lock.unlock_exclusive() };
 }
 
-/// Who upgrades waits for the readers that came in by their entries.
+/// A thread that upgrades waits for the readers that came in by their entries.
 #[test]
 fn upgrading_waits_for_visible_readers() {
     without_spinning(|| {

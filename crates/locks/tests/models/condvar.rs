@@ -90,8 +90,8 @@ fn notify_all_wakes_everybody() {
     all_waits_end::<Hybrid>(2, |changed| _ = changed.notify_all());
 }
 
-/// Whoever waits with a deadline has the mutex afterwards, and takes no notification from who waits
-/// without. Who notifies knows whether it has.
+/// A thread that waits with a deadline has the mutex afterwards, and takes no notification from a
+/// waiter without one. The notifier knows whether it woke that one.
 #[test]
 fn a_deadline_races_with_a_notification() {
     fn races<M: Exclusive + 'static>() {

@@ -14,7 +14,8 @@ pub trait Exclusive: Send + Sync + 'static {
     fn new() -> Self;
     /// Runs `section` with the lock held.
     fn locked(&self, section: impl FnOnce());
-    /// Runs `section` with the lock held if it is free. False: it is not, or cannot be told to be.
+    /// Runs `section` with the lock held if it is free. False: it is not free, or the lock cannot
+    /// tell.
     fn try_locked(&self, section: impl FnOnce()) -> bool;
 }
 
@@ -75,8 +76,8 @@ pub fn tries<L: Exclusive>(preemptions: Option<usize>) {
     });
 }
 
-/// A count of references in the object that the lock lies in: who finds that it was the last frees
-/// it, as soon as it has unlocked.
+/// A count of references in the object that the lock lies in: the thread that drops the last
+/// reference frees it, as soon as it has unlocked.
 pub fn who_unlocks_last_may_free_it<L: Exclusive>() {
     let two_leave = || {
         let shared = &*Box::leak(Box::new((L::new(), Counter::default())));

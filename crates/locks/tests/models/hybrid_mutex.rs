@@ -13,7 +13,7 @@ fn two_sleepers_exclude_each_other() {
     world::with_patience(0, || exclusion::excludes::<RawHybridMutex<Loom>>(2, 2, Some(4)));
 }
 
-/// One is the head and one sleeps: who unlocks wakes the one or the other.
+/// One is the head and one sleeps: the unlocker wakes the one or the other.
 #[test]
 fn three_sleepers_exclude_each_other() {
     world::with_patience(0, || exclusion::excludes::<RawHybridMutex<Loom>>(3, 1, Some(3)));
@@ -75,7 +75,7 @@ fn a_deadline_races_with_the_impatient() {
     world::with_patience(0, || world::with_time_flying(|| a_deadline_races(2, 1, 2)));
 }
 
-/// The lock is free, but for who waits; whoever that is takes it, or leaves it to all.
+/// The lock is free, but kept for a waiter, which takes it or leaves it to all.
 #[test]
 fn a_fair_unlock_leaves_nobody_behind() {
     fn fair(shared: &(RawHybridMutex<Loom>, Counter)) {

@@ -26,7 +26,7 @@ macro_rules! models {
                 world::with_patience(0, || exclusion::excludes::<Lock>(3, 1, Some(2)));
             }
 
-            /// Who has been woken in vain asks for a hand-off, and spins until it has been given the lock.
+            /// A waiter that was woken in vain asks for a hand-off, and spins until it has been given the lock.
             #[test]
             fn a_spinner_picks_up_what_is_handed_to_it() {
                 world::check(Some(3), || {

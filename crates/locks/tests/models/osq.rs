@@ -33,8 +33,8 @@ impl Shared {
     }
 }
 
-/// Each thread with its rounds. Who gets the lock has it alone, and whoever has left, the queue is
-/// whole.
+/// Each thread with its rounds. A thread that gets the lock has it alone, and the queue stays whole
+/// whichever thread leaves.
 fn excludes(rounds: &'static [u32], preemptions: Option<usize>) {
     world::check(preemptions, move || {
         let shared = Arc::new(Shared { queue: RawOsq::new_in(), value: UnsafeCell::new(0) });

@@ -55,7 +55,7 @@ fn a_shared_count_counts() {
     sharing::trylocks::<Crowded>(Some(3));
 }
 
-/// Who reads hands the lock to another thread, which releases it: no writer comes in between.
+/// A reader hands the lock to another thread, which releases it: no writer comes in between.
 #[test]
 fn another_thread_releases() {
     world::check(Some(2), || {
@@ -64,7 +64,7 @@ fn another_thread_releases() {
         shared.lock.down_read();
         let heir = beside(&shared, |shared| {
             shared.value.get();
-            // SAFETY: taken by who has started us.
+            // SAFETY: the thread that started us took it, and left it to us.
             unsafe { shared.lock.up_read() };
         });
         heir.join().unwrap();

@@ -99,7 +99,7 @@ fn sleeping_loses_no_wake() {
     sleeping::<true>();
 }
 
-/// A thread that gives up, of either sort, beside one of either sort that does not.
+/// A reader or writer that gives up, together with a reader or writer that does not.
 fn deadlines<const WRITERS_FIRST: bool>() {
     for timed in [Mode::Read, Mode::Write] {
         for other in [Guarded::read as fn(&Guarded<Raw<WRITERS_FIRST>>), Guarded::write] {

@@ -27,8 +27,8 @@ fn a_deadline_races_with_unlock() {
     });
 }
 
-/// Of two tasks that take two locks in opposite orders, none waits for ever. Both may be told: each
-/// comes last in the other's eyes.
+/// If two tasks take two locks in opposite orders, neither waits for ever. Both may get the error:
+/// each may find that the other came first.
 #[test]
 fn abba_ends() {
     world::check(Some(3), || {

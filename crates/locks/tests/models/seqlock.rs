@@ -35,7 +35,7 @@ exclusion_models!(RawSeqLock<Loom>);
 
 type Word = <Loom as Platform>::Word;
 
-/// Two words that are always the same to who reads them under the lock.
+/// Two words that a reader under the lock always finds equal.
 struct Twins<L> {
     lock: L,
     words: [Word; 2],

@@ -166,7 +166,7 @@ pub fn readers_share<L: Shared>() {
     });
 }
 
-/// The usual checks of a reader-writer lock; of one with many steps, two readers beside a writer
+/// The usual checks of a reader-writer lock; for a lock of many steps, two readers and a writer
 /// with fewer preemptions.
 macro_rules! sharing_models {
     ($lock:ty) => {

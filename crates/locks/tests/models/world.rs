@@ -140,7 +140,7 @@ struct Wait {
 }
 
 std::thread_local! {
-    /// Who waits, by address of the word. Changes only between two steps of loom.
+    /// The waiters, by address of the word. Changes only between two steps of loom.
     static WAITING: RefCell<HashMap<usize, Vec<Wait>>> = RefCell::default();
     static WAITS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }

@@ -1,4 +1,4 @@
-//! Platforms of tests: Linux, but for what the test has a hand in.
+//! Platforms of tests: Linux, except for what the test controls.
 
 /// What such a platform has as Linux has it, within its `impl Platform`. Missing: when to
 /// reschedule, and the clock.

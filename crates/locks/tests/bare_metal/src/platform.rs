@@ -77,7 +77,7 @@ impl Word for Cell {
         true
     }
 
-    /// Who waits looks by itself.
+    /// A waiter polls the word.
     fn wake(_: *const Self, _: u32) {}
 }
 
