@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * lockwright.h: what a program can tell lockwright of its locks; of its objects, if lockwright/objects.h
- * lies beside it; and lockwright's own locks, if lockwright/locks.h does.
+ * lockwright.h: annotations for a program's locks; for its objects, if lockwright/objects.h is installed too; and
+ * lockwright's own locks, if lockwright/locks.h is.
  *
  * What is in this file needs no other and nothing to link, in C11 and C++11: each annotation looks for its
  * function in the library that `lockwright check` loads. Without the tool it costs a load and a branch, and does
  * nothing.
  *
- * docs/annotations.md tells when to use which. Where a lock is meant, pthread_mutex_t *, pthread_rwlock_t *
- * and pthread_spinlock_t * are known by their type; any other pointer is the address of a lock of your own
- * (lw_acquire and its siblings). Of a std::mutex give native_handle().
+ * docs/annotations.md says when to use which. A lock of type pthread_mutex_t *, pthread_rwlock_t * or
+ * pthread_spinlock_t * is known by its type; any other pointer is the address of a lock of your own (lw_acquire and its
+ * siblings). For a std::mutex pass native_handle().
  */
 #ifndef LOCKWRIGHT_H
 #define LOCKWRIGHT_H
@@ -172,9 +172,8 @@ static inline __attribute__((always_inline, unused)) unsigned lw_pin_(const void
 
 /* --- Locks of your own -------------------------------------------------------------------------------- */
 
-/* A lock begins its life at this address. `name` may be NULL: then its class is the place of this call. Not
- * needed for static locks; of locks in memory that is used again, lw_lock_destroy or this tells of the new
- * life. */
+/* A lock begins its life at this address. `name` may be NULL: then its class is the place of this call. Not needed for
+ * static locks. If memory is reused for another lock, lw_lock_destroy or this call marks the new life. */
 #define lw_lock_init(lock, name)                                                                                       \
 	LW_TELL_(lockwright_lock_init, LW_ADDRESS_(lock), name, lw_length_(name))
 #define lw_lock_destroy(lock) LW_TELL_(lockwright_lock_destroy, LW_ADDRESS_(lock))

@@ -5,8 +5,7 @@
  *
  * A program changes over by its types: lockwright::mutex for std::mutex and std::timed_mutex, lockwright::shared_mutex
  * for std::shared_mutex and std::shared_timed_mutex, lockwright::condition_variable for std::condition_variable. The
- * others are the kernel's: docs/locks.md says which is for what. None can be taken again by its holder, but for
- * recursive_mutex.
+ * others are the kernel's: docs/locks.md says which is for what. Only recursive_mutex can be taken again by its holder.
  */
 #ifndef LOCKWRIGHT_HPP
 #define LOCKWRIGHT_HPP
@@ -146,7 +145,7 @@ class mutex {
 	LOCKWRIGHT_LOCKABLE_(lw_hybrid_mutex_lock, lw_hybrid_mutex_trylock, lw_hybrid_mutex_unlock)
 	LOCKWRIGHT_TIMED_(lw_hybrid_mutex_timedlock, )
 
-	/* Releases it for those who wait: who comes does not take it before them. */
+	/* Releases it to its waiters: no newcomer takes it before them. */
 	void unlock_fair() { lw_hybrid_mutex_unlock_fair(&lock_); }
 };
 
@@ -162,7 +161,8 @@ class shared_mutex {
 	/* The writer goes on as a reader, with no other writer in between. */
 	void downgrade() { lw_hybrid_rwlock_downgrade(&lock_); }
 
-	/* A reader that may become the writer: beside readers, but alone of its kind. */
+	/* A reader that may become the writer: it shares the lock with readers, but not with another of
+	 * its kind. */
 	void lock_upgradable() { detail::check(lw_hybrid_rwlock_upgradable_lock(&lock_)); }
 	bool try_lock_upgradable() { return lw_hybrid_rwlock_upgradable_trylock(&lock_) == 0; }
 	void unlock_upgradable() { lw_hybrid_rwlock_upgradable_unlock(&lock_); }
@@ -225,8 +225,8 @@ class recursive_mutex {
 	LOCKWRIGHT_LOCKABLE_(lw_bkl_lock, lw_bkl_trylock, lw_bkl_unlock)
 };
 
-/* A condition variable of a mutex: lw_hybrid_condvar_t. No wake comes of nothing, and those whom notify_all wakes come
- * one after another. */
+/* A condition variable of a mutex: lw_hybrid_condvar_t. There are no spurious wake-ups, and the threads that notify_all
+ * wakes come one after another. */
 class condition_variable {
 public:
 	typedef lw_hybrid_condvar_t *native_handle_type;

@@ -4,9 +4,9 @@
  * connections, whatever is initialised, comes into use, goes out of it and is destroyed. After the Linux kernel's
  * debugobjects, and by its rules.
  *
- * Nothing to link, in C11 and C++11; lockwright.h includes it where it lies beside. Under `lockwright check` what is
- * done to an object in the wrong state is reported, with where it was initialised, last used and destroyed. Without
- * the tool each function costs a load and a branch, and does nothing.
+ * Nothing to link, in C11 and C++11; lockwright.h includes it if it is installed. `lockwright check` reports each use
+ * of an object in the wrong state, with the places that initialised, last used and destroyed it. Without the tool each
+ * function costs a load and a branch, and does nothing.
  *
  * docs/objects.md has the table of states, and whole programs.
  */

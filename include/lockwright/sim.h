@@ -24,10 +24,10 @@
 #error "lockwright/sim.h is for C"
 #endif
 
-/* Of the tables below, which can grow at their ends within a version. */
+/* Version of the tables below. Within a version they can grow at their ends. */
 #define LW_SIM_VERSION 1
 
-/* Where in the source an operation is: failures are told by it. */
+/* Where in the source an operation is: failures are reported with it. */
 struct lw_sim_place {
         const char *file;
         size_t length;
@@ -76,7 +76,7 @@ struct lw_sim_lock {
         const char *name;
         /* What it is, in a few words. */
         const char *about;
-        /* Of a lock, in bytes. At least 1, at most 1 MiB. */
+        /* Size of a lock, in bytes. At least 1, at most 1 MiB. */
         size_t size;
         /* A power of two, at most 4096. */
         size_t align;

@@ -8,7 +8,7 @@
 
 #include <sanitizer/tsan_interface.h>
 
-/* Taking: told before and after, and with what outcome. What may fail for want of time is no dependency. */
+/* Taking: reported before and after, with the outcome. A lock call with a deadline is no dependency. */
 #define LW_TSAN_TAKE_(function, type, flags)                                                                           \
 	static inline int function##_tsan_(type *lock)                                                                 \
 	{                                                                                                              \
@@ -352,7 +352,7 @@ LW_TSAN_IRQSAVE_(lw_qrwlock_write_, lw_qrwlock_t, 0u)
 #define lw_qrwlock_write_trylock_irqsave(lock, irq) lw_qrwlock_write_trylock_irqsave_tsan_(lock, irq)
 #define lw_qrwlock_write_unlock_irqrestore(lock, irq) lw_qrwlock_write_unlock_irqrestore_tsan_(lock, irq)
 
-/* --- Sequence lock: who reads comes after who wrote ---------------------------------------------------- */
+/* --- Sequence lock: a reader comes after the writer ---------------------------------------------------- */
 
 LW_TSAN_LIFE_(lw_seqlock, lw_seqlock_t)
 LW_TSAN_TAKE_(lw_seqlock_write_lock, lw_seqlock_t, 0u)
@@ -401,7 +401,7 @@ static inline uint32_t lw_seqlock_read_begin_tsan_(lw_seqlock_t *lock)
 LW_TSAN_LIFE_(lw_ww_mutex, lw_ww_mutex_t)
 LW_TSAN_GIVE_(lw_ww_mutex_unlock, lw_ww_mutex_t, 0u)
 
-/* What a context takes is no dependency: told of as tried for. */
+/* A lock that a context takes is no dependency: it is reported as a trylock. */
 static inline unsigned lw_ww_tsan_flags_(lw_ww_ctx_t *ctx)
 {
 	return ctx != NULL ? (unsigned)__tsan_mutex_try_lock : 0u;
@@ -643,7 +643,8 @@ static inline int lw_bkl_schedule_tsan_(lw_bkl_t *lock, void (*sleep)(void *argu
 		return lw_bkl_schedule(lock, sleep, argument);
 	int depth = __tsan_mutex_pre_unlock(lock, __tsan_mutex_recursive_unlock);
 	__tsan_mutex_post_unlock(lock, __tsan_mutex_recursive_unlock);
-	/* What sleeps is the program's, and is looked at: so the acquisition is told of when it is over. */
+	/* The sleeping function is the program's, and the sanitizer sees its accesses. So the acquisition
+	 * is reported after it. */
 	int error = lw_bkl_schedule(lock, sleep, argument);
 	__tsan_mutex_pre_lock(lock, __tsan_mutex_recursive_lock);
 	__tsan_mutex_post_lock(lock, __tsan_mutex_recursive_lock, depth);

@@ -10,7 +10,8 @@ use crate::holds::{Holds as _, holds};
 use crate::result::{deadline, done_or};
 use crate::tool;
 
-/// A completion: threads wait until others have done something. Who has waited may free it at once.
+/// A completion: threads wait until others have done something. A thread may free it as soon as its
+/// wait returns.
 #[repr(C)]
 pub struct lw_completion_t {
     /// The completion's own.
@@ -97,7 +98,7 @@ pub unsafe extern "C" fn lw_completion_complete_all(completion: *mut lw_completi
     0
 }
 
-/// Begins anew: nothing is done. Returns 0.
+/// Resets the completion to "nothing is done". Returns 0.
 ///
 /// # Safety
 /// A completion that nobody waits for or completes meanwhile.

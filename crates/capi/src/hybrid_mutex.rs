@@ -10,9 +10,9 @@ use crate::acquire::{self, Exclusive};
 use crate::holds::{Holds as _, holds};
 use crate::tool;
 
-/// A mutex of four bytes for more threads than CPUs: one who waits spins for a moment, all others
-/// sleep; who comes may take it first, as long as nobody starves. Not recursive; who locks it
-/// unlocks it. Who has unlocked it last may free it.
+/// A mutex of four bytes for more threads than CPUs: one waiter spins for a moment, the others
+/// sleep. A newcomer may take the lock first, as long as no waiter starves. Not recursive; the
+/// thread that locked it unlocks it. The last thread to unlock it may free it.
 #[repr(C)]
 pub struct lw_hybrid_mutex_t {
     /// The lock's own.
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn lw_hybrid_mutex_unlock(lock: *mut lw_hybrid_mutex_t) ->
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
-/// Releases the lock for those who wait: who comes does not take it before them. Returns 0.
+/// Releases the lock to its waiters: no newcomer takes it before them. Returns 0.
 ///
 /// # Safety
 /// A lock that this thread holds.

@@ -13,8 +13,9 @@ use crate::result::done_or;
 use crate::tool;
 
 /// A reader-writer lock of eight bytes for more threads than CPUs: many readers or one writer, and
-/// one reader who may become the writer; who waits spins for a moment and sleeps; nobody starves.
-/// Not recursive, but for readers that say so. Who has released it last may free it.
+/// one reader that may become the writer. A waiter spins for a moment and sleeps; no thread
+/// starves. Not recursive, except for readers that ask for it. The last thread to release it may
+/// free it.
 #[repr(C)]
 pub struct lw_hybrid_rwlock_t {
     /// The lock's own.

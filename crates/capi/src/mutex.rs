@@ -10,8 +10,8 @@ use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
 use crate::tool;
 
-/// A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who
-/// locks it unlocks it. Who has unlocked it last may free it.
+/// A mutex: a waiter sleeps, but spins instead while the owner runs; no thread starves. Not
+/// recursive; the thread that locked it unlocks it. The last thread to unlock it may free it.
 #[repr(C)]
 pub struct lw_mutex_t {
     /// The lock's own.

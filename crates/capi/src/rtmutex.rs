@@ -12,8 +12,8 @@ use crate::holds::{Holds as _, holds};
 use crate::result::deadline;
 use crate::tool;
 
-/// A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it
-/// unlocks it.
+/// A mutex with priority inheritance, which detects its deadlocks. Not recursive; the thread that
+/// locked it unlocks it.
 #[repr(C)]
 pub struct lw_rtmutex_t {
     /// The lock's own.

@@ -1,5 +1,5 @@
-//! What `lockwright check` and `lockwright meter` are told, if the program runs under them: each
-//! lock is one of the program's own, known by its address.
+//! The annotations for `lockwright check` and `lockwright meter`, if the program runs under them:
+//! each lock is one of the program's own, known by its address.
 
 use core::ffi::c_int;
 
@@ -94,8 +94,8 @@ pub fn try_lock<T>(lock: *mut T, flags: Flags, try_lock: impl FnOnce() -> bool) 
     taken
 }
 
-/// Gives a lock up `times` times, does `meanwhile`, in which it is taken again at the end, and
-/// tells of that only then: what waits there does not tell.
+/// Reports `times` releases of a lock, calls `meanwhile`, which takes the lock again at its end,
+/// and only then reports that acquisition. `meanwhile` itself reports nothing.
 #[inline(always)]
 pub fn give_up<T>(
     lock: *mut T,
@@ -119,7 +119,7 @@ fn given_up(told: &Lock, flags: Flags, times: u32, meanwhile: impl FnOnce() -> b
     result
 }
 
-/// The calling thread has a lock `times` times more than it was told.
+/// Reports that the calling thread holds a lock `times` times more than reported before.
 #[inline(always)]
 pub fn lock_deeper<T>(lock: *mut T, flags: Flags, times: u32) {
     if !annotate::is_off() {

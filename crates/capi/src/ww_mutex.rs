@@ -1,7 +1,7 @@
 //! The wound/wait mutex.
 //!
-//! Locks that a context takes are annotated as trylocks: they have no order, and who would have to
-//! wait for himself is refused.
+//! Locks that a context takes are annotated as trylocks: they have no order, and a thread that
+//! would have to wait for itself gets an error.
 
 use core::ffi::c_int;
 

@@ -1,5 +1,5 @@
-//! C programs with each lock, under clang's ThreadSanitizer, which hears of the locks by
-//! include/lockwright/tsan.h: it has nothing to say of them, and finds the faults that are planted.
+//! C programs with each lock, under clang's ThreadSanitizer, which is notified of the locks by
+//! include/lockwright/tsan.h: it reports nothing in correct programs, and finds the planted faults.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

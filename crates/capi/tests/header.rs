@@ -1,5 +1,5 @@
 //! include/lockwright/locks.h is made from the library's text, and says what that says.
-//! `LOCKWRIGHT_BLESS=1` writes it anew.
+//! `LOCKWRIGHT_BLESS=1` rewrites it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const BEFORE: &str = "/* SPDX-License-Identifier: MIT OR Apache-2.0
  * Made from crates/capi/src: do not edit. docs/c-api.md tells how to use it.
  *
  * Functions return 0 or an errno value, as told at each; errno itself stays as it was. Times are absolute, of
- * CLOCK_MONOTONIC. A lock is free where its memory is zero, but for debug locks. It must not be copied, nor move while in use. All
+ * CLOCK_MONOTONIC. A lock is free where its memory is zero, except a debug lock. It must not be copied, nor move while in use. All
  * locks are private to a process, and none is fit for signal handlers that interrupt its users.
  */";
 

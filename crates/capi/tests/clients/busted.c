@@ -1,4 +1,4 @@
-/* A lock that locks nothing, in place of the library's. Not instrumented, as the library is not. */
+/* A lock that locks nothing, instead of the library's. Not instrumented, as the library is not. */
 #include <lockwright/locks.h>
 
 int lw_tas_lock(lw_tas_t *lock) { return (void)lock, 0; }

@@ -31,7 +31,7 @@ static void on_signal(int signal)
 {
 	(void)signal;
 	came++;
-	/* For ever, if this thread has it: so what is told of then is that it came. */
+	/* It waits for ever if this thread has it: then the handler only reports that it ran. */
 	if (!held) {
 		LOCK(&lock);
 		UNLOCK(&lock);

@@ -4,9 +4,10 @@
 
 /* For clients of THREADS threads that take a lock ROUNDS times each.
  *
- * Threads that have begun, and ended, and whether one has gone without the lock. Of what has ended the sanitizer may
- * know no more: so nobody begins before all are there, and who forgets the lock goes on until the others have ended.
- * Nor does it remember all that a thread has read: so the others begin when that one has. None of it orders them. */
+ * Threads that have begun, and ended, and whether one has gone without the lock. The sanitizer may forget threads that
+ * have ended. So no thread begins before all have started, and the one that forgets the lock runs until the others have
+ * ended. Nor does the sanitizer remember all that a thread has read. So the others begin when that one has begun. None
+ * of it orders them. */
 static int begun, ended, forgotten;
 
 static void begin(void)

@@ -13,7 +13,7 @@ static struct account {
 	long balance;
 } accounts[LOCKS];
 
-/* The kernel's pattern: who is told to back off takes what he was refused first. */
+/* The kernel's pattern: a thread that has to back off first takes the lock that it was refused. */
 static void lock_pair(struct account *one, struct account *other, lw_ww_ctx_t *ctx)
 {
 	int error = lw_ww_mutex_lock(&one->lock, ctx);
