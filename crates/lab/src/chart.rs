@@ -33,11 +33,11 @@ const WIDTH: u32 = 900;
 const HEIGHT: u32 = 480;
 /// Where the legend begins.
 const LEGEND: i32 = 720;
-/// Of a line of the legend.
+/// Height of a line of the legend.
 const LINE: u32 = 18;
 /// Above the legend.
 const ABOVE: u32 = 40;
-/// The most labels that can be read beside each other.
+/// The most labels that are legible side by side.
 const MOST_LABELS: usize = 20;
 
 impl Chart {

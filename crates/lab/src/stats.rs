@@ -53,7 +53,7 @@ pub fn estimate_at(sample: &[f64], wanted: f64) -> Estimate {
 const DRAWS: usize = 2_000;
 
 /// Median and interval of a sample by drawing it again and again, with replacement (Efron's
-/// bootstrap, percentile interval): what the medians of the draws lie between, but for a fortieth
+/// bootstrap, percentile interval): the interval holds the medians of the draws, except a fortieth
 /// at either end. One value gives no interval. The same `seed` gives the same draws.
 pub fn bootstrap(sample: &[f64], seed: u64) -> Estimate {
     let median_of_all = median(sample);

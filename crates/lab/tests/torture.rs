@@ -22,8 +22,8 @@ fn sound() -> impl Iterator<Item = &'static Type> {
 fn all_stand(parameters: &Parameters) {
     for one in sound() {
         let mut writes = 0;
-        // On a busy machine the time may be over before a writer has run. This ends: who waits for a
-        // lock that nobody can get stalls.
+        // On a busy machine the time may be over before a writer has run. The loop ends: a thread
+        // that waits for a lock that no thread can get stalls.
         while writes == 0 {
             let statistics = stress(one, parameters, &mut ());
             println!("{}:\n{statistics}", one.name);
@@ -129,8 +129,8 @@ fn each_of_the_kernels_cases_finds_a_ww_mutex_that_is_none() {
     };
     let outcomes = ww::run_busted(&WW, &mut |_| ());
     for outcome in outcomes.iter().filter(|outcome| outcome.faults.is_empty()) {
-        // Who has been lucky with whom it met has another chance; those that give no refusals have
-        // not to meet anybody.
+        // A fault may have gone unnoticed by luck of timing, so it gets more chances. The cases
+        // that give no refusals need no luck.
         assert!((0..20).any(|_| found(outcome.case)), "{outcome:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! `lockwright bench locks`: the locks of this family beside others, and beside what was published
-//! of the kernel's.
+//! `lockwright bench locks`: the locks of this family compared with others, and with published
+//! figures of the kernel's.
 
 mod exclusion;
 mod fault;
@@ -65,7 +65,7 @@ impl Options {
     }
 }
 
-/// Measures; `progress` is told what is being measured.
+/// Measures; `progress` gets the name of each measurement.
 ///
 /// # Errors
 /// If figures are not to be believed: one of the locks does not exclude, or a time is shorter than

@@ -1,6 +1,6 @@
-//! Document 4's microbenchmark: as many threads as a machine has virtual CPUs lock and unlock as
-//! fast as they can, where there are more virtual CPUs than real ones. A thread that is preempted
-//! is a virtual CPU that is.
+//! The microbenchmark of Long's 2017 pvqspinlock patch: as many threads as a machine has virtual
+//! CPUs lock and unlock as fast as they can, where there are more virtual CPUs than real ones. A
+//! thread that is preempted is a virtual CPU that is.
 
 use std::hint::black_box;
 use std::ptr;

@@ -131,8 +131,8 @@ const fn only_time(ms: u64) -> Shape {
     Shape { ms, exchanges: &[] }
 }
 
-/// The histograms are published without the number of threads, beside the table of times; they fit
-/// the last.
+/// The histograms are published without the number of threads, next to the table of times; they fit
+/// its last row.
 pub const TRYLOCK: [Trylock; 3] = [
     Trylock { threads: 1, assume_free: only_time(65_373), load_first: only_time(65_206) },
     Trylock { threads: 4, assume_free: only_time(15_467), load_first: only_time(15_378) },
@@ -175,15 +175,15 @@ pub const TRYLOCK: [Trylock; 3] = [
 /// Builds of the kernel below debugobjects, before and after the patches to its pools (Waiman Long, *debugobjects: Reduce
 /// global pool_lock contention*, linux-kernel, 2019).
 pub struct Pools {
-    /// Of a build, in seconds: elapsed.
+    /// Elapsed seconds of a build.
     pub elapsed: [f64; 2],
-    /// Of a build, in seconds of all CPUs: in the kernel.
+    /// Seconds of a build in the kernel, of all CPUs.
     pub system: [f64; 2],
     /// Objects had from the slab since the boot, after three builds (`objs_allocated`).
     pub allocated: [u64; 2],
 }
 
-/// Document 1's.
+/// The figures of Long's 2019 debugobjects patches.
 pub const POOLS: Pools = Pools {
     elapsed: [291.01, 287.45],
     system: [4_991.53, 4_825.78],

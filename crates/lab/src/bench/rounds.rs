@@ -3,7 +3,8 @@
 use super::fault::Fault;
 use crate::stats::{self, Estimate};
 
-/// Runs each arm once a round. Returns the outcomes by arm; `run` is told the round, from 1.
+/// Runs each arm once a round. Returns the outcomes by arm; `run` gets the number of the round,
+/// from 1.
 ///
 /// # Errors
 /// The first of `run`'s.
@@ -21,7 +22,7 @@ pub fn in_turns<A, O>(
     Ok(outcomes)
 }
 
-/// What can be said of the ratios of two arms' values in the same rounds.
+/// The estimate of the ratio of two arms' values in the same rounds.
 pub fn against<O>(base: &[O], of: &[O], value: impl Fn(&O) -> f64) -> Estimate {
     let pairs = of.iter().zip(base);
     stats::estimate(&pairs.map(|(of, base)| value(of) / value(base)).collect::<Vec<_>>())

@@ -25,7 +25,7 @@ struct Row {
     name: &'static str,
     /// Nanoseconds of a pair, by one run.
     run: fn() -> f64,
-    /// Whether it excludes whom it should.
+    /// Whether it excludes the threads that it should.
     excludes: fn() -> bool,
 }
 
@@ -38,8 +38,8 @@ fn timed(pair: impl Fn()) -> f64 {
 }
 
 /// A row: an expression that makes the lock, and statements that take it, run the section, and
-/// release it. Where that is for reading, also how it is taken to write. Or in place of the
-/// threads' an exclusion of its own.
+/// release it. A lock taken for reading also says how it is taken for writing. A row may have its
+/// own test of exclusion instead of the one with threads.
 macro_rules! row {
     ($name:literal, $lock:expr, |$by:ident, $section:ident| $pair:block, excludes: $excludes:expr) => {
         Row {

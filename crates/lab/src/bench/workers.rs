@@ -97,7 +97,7 @@ impl Times {
 /// Below this share of the CPUs threads that never sleep were disturbed by other programs.
 const QUIET: f64 = 0.9;
 
-/// What must be said of runs of threads that never sleep, if they had the CPUs not for themselves.
+/// A warning about runs of threads that never sleep, if other processes used their CPUs.
 pub fn disturbed<'t>(all: impl Iterator<Item = &'t Times>) -> Option<String> {
     let shares: Vec<_> = all.map(Times::share).collect();
     let disturbed = shares.iter().filter(|share| **share < QUIET).count();
@@ -111,9 +111,9 @@ pub fn disturbed<'t>(all: impl Iterator<Item = &'t Times>) -> Option<String> {
     })
 }
 
-/// Lets `threads` threads do `work`, which is told their index, from one moment on. `meanwhile` is
-/// what the calling thread does once they have started. Returns the times and what the threads
-/// returned.
+/// Lets `threads` threads begin `work` at the same moment; `work` gets the thread's index. The
+/// calling thread runs `meanwhile` once they have started. Returns the times and the threads'
+/// results.
 pub fn run<T: Send>(
     threads: usize,
     work: impl Fn(usize) -> T + Sync,

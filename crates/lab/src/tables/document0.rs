@@ -1,4 +1,4 @@
-//! Document 0: the patches that made lockdep fast, in builds.
+//! Long's 2018 lockdep patches, which made lockdep faster, in builds.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

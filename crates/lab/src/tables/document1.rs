@@ -1,5 +1,5 @@
-//! Document 1: debugobjects' pools, in builds and in programs that have many objects for a short
-//! time.
+//! Long's 2019 debugobjects patches: its pools, in builds and in programs with many short-lived
+//! objects.
 
 use std::process::Command;
 use std::thread;
@@ -150,7 +150,7 @@ fn run(workload: &Workload, options: &Options, progress: Progress<'_>) -> Result
     Ok(Measured { name: workload.name.clone(), arms })
 }
 
-/// What the tool says of the pools in its ledgers, of all processes together.
+/// What the tool reports about the pools in its ledgers, summed over all processes.
 fn statistics(options: &Options, ledgers: &Ledgers) -> Result<String, String> {
     let mut tool = Command::new(&options.tool);
     let file = ledgers.path().join("statistics");

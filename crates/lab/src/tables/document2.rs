@@ -1,5 +1,6 @@
-//! Document 2: the big kernel lock as lockmeter saw it, before and after four patches. The program is
-//! examples/c/bkl_fs: a file system in memory, whose call sites have the document's names.
+//! Hansen's 2002 patches: the big kernel lock as lockmeter saw it, before and after four of them.
+//! The program is examples/c/bkl_fs: a file system in memory, whose call sites have the published
+//! names.
 
 pub mod published;
 mod runs;
@@ -47,7 +48,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
     })
 }
 
-/// What is said of a run.
+/// A figure of a run.
 type Figure = fn(&Run) -> f64;
 
 /// What was published of it.
@@ -142,7 +143,7 @@ impl Figures<'_> {
         Comparison { title: "The end of a process".to_owned(), rows }
     }
 
-    /// Who takes the lock: the functions of a published table.
+    /// The functions that take the lock, compared with a published table.
     fn shares(&self, when: &str, table: &Published) -> Comparison {
         let arm = if when == "before" { Arm::Before } else { Arm::Rollup };
         let rows = table.sites.iter().map(|&(name, _)| {

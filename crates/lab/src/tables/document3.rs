@@ -1,4 +1,4 @@
-//! Document 3: the trylock of the reader-writer semaphore that loads first.
+//! Long's 2021 rwsem patch: the reader-writer semaphore's trylock that loads first.
 
 use super::document::{Comparison, Document, Here, Row, Unit, Verdict, is_below};
 use super::{Options, Progress};

@@ -1,4 +1,4 @@
-//! Document 4: the spinlock that is queued or unfair, as its waiters fare.
+//! Long's 2017 pvqspinlock patch: the spinlock that is queued or unfair, as its waiters do.
 
 use std::thread;
 

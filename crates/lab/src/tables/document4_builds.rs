@@ -1,5 +1,5 @@
-//! Document 4's builds: the driver, with the lock of its pool swapped, where there are more threads
-//! than CPUs.
+//! The builds of Long's 2017 pvqspinlock patch: the driver, with the lock of its pool swapped,
+//! where there are more threads than CPUs.
 
 use std::thread;
 
@@ -40,7 +40,7 @@ const COUNTED: usize = 3;
 pub struct Builds {
     /// Published and measured.
     pub comparisons: Vec<Comparison>,
-    /// What the document says of them.
+    /// What the patch's text concludes from them.
     pub verdicts: Vec<Verdict>,
     /// Ten rows by three locks.
     pub sections: Vec<Section>,

@@ -1,4 +1,4 @@
-//! The kernels of document 0: preload libraries with its patches, and without.
+//! The kernels of Long's 2018 lockdep patches: preload libraries with the patches, and without.
 
 /// What a kernel is here: a program alone, or with a preload library.
 pub struct Kernel {

@@ -1,4 +1,5 @@
-//! `lockwright bench tables`: the five documents' published figures beside what this machine shows.
+//! `lockwright bench tables`: compares the published figures of five sets of kernel patches with
+//! this machine's.
 //!
 //! Each document is a module. What it measures that is not in this process (preload libraries with
 //! patches undone, programs) are [`Parts`], which `cargo xtask bench tables` builds; where one is

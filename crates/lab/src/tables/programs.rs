@@ -115,7 +115,7 @@ impl Ledgers {
 
 impl Drop for Ledgers {
     fn drop(&mut self) {
-        // What stays lies in memory, and is told by its name.
+        // Leftover files lie in memory, and their name says whose they are.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -143,7 +143,7 @@ pub fn in_turns<A, O>(
     Ok(outcomes)
 }
 
-/// What can be said of the ratios of two arms' figures in the same rounds.
+/// The estimate of the ratio of two arms' figures in the same rounds.
 pub fn ratio<O>(of: &[O], base: &[O], figure: impl Fn(&O) -> f64) -> Estimate {
     of_pairs(of, base, |of, base| figure(of) / figure(base))
 }

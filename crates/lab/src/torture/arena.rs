@@ -1,5 +1,5 @@
-//! Memory that notices uses after its end: a page for each object, which nobody can reach any more
-//! once it is freed. Who does reaches zeros, and is counted.
+//! Memory that notices uses after its end: a page for each object, which is taken away once the
+//! object is freed. A later access reads zeros, and is counted.
 
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

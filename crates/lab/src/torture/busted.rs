@@ -46,7 +46,8 @@ impl Ops for Readers {
     unsafe fn readunlock(&self) {}
 }
 
-/// Who is about to sleep when it is released is not woken: the waiter is announced too late.
+/// Announces a waiter too late: a thread that is about to sleep when the lock is released is not
+/// woken.
 pub(super) struct Wake {
     held: AtomicU32,
     waiters: AtomicU32,

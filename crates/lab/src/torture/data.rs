@@ -1,4 +1,5 @@
-//! What is under a lock: two numbers that are equal whenever nobody writes, and who is at them.
+//! The data under a lock: two numbers that are equal unless a thread is writing, and the threads
+//! that use them now.
 //!
 //! They are read and written as if they were no atomics: each increment is a load and a store, and
 //! what two writers do at a time gets lost. Only that it is defined what happens is owed to

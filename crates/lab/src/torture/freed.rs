@@ -29,7 +29,7 @@ use super::types::Type;
 pub struct Freed {
     /// Objects that were freed.
     pub objects: u64,
-    /// Of those, how many were touched afterwards.
+    /// How many of those were touched afterwards.
     pub touched: u64,
     /// Times that somebody was under the lock who must not be.
     pub fail: u64,

@@ -14,7 +14,7 @@ pub struct Parameters {
     pub nwriters_stress: usize,
     /// Threads that read, of a lock that has readers.
     pub nreaders_stress: usize,
-    /// When the threads are told to end. Zero: when each has its `acquisitions`, or the
+    /// When the threads are stopped. Zero: when each has its `acquisitions`, or the
     /// [`super::Watcher`] ends it.
     #[serde(serialize_with = "seconds")]
     pub shutdown_secs: Duration,
@@ -53,8 +53,8 @@ pub struct Parameters {
     pub signals: bool,
     /// Whether threads are stopped for short times, wherever they are. Implies `signals`.
     pub stops: bool,
-    /// Of the random numbers: with the same one the threads decide alike. When which of them runs is
-    /// the system's to say.
+    /// The seed of the random numbers: with the same one the threads decide alike. The system still
+    /// decides when each of them runs.
     pub seed: u64,
     /// How long nothing may happen before the threads that are left are given up (`rcutorture`'s
     /// stall timeout).
@@ -75,7 +75,7 @@ pub enum RtBoost {
 }
 
 impl Parameters {
-    /// Two writers and two readers, whom nothing disturbs, for as long as the watcher wants.
+    /// Two undisturbed writers and two undisturbed readers, for as long as the watcher wants.
     pub const fn calm() -> Self {
         Self {
             nwriters_stress: 2,

@@ -19,7 +19,7 @@ use super::worker::{self, Guarded, Role, Shared, Worker};
 /// How often whoever runs the torture looks at it.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Who watches a run.
+/// An observer of a run.
 pub trait Watcher {
     /// Called at each look. False: the run is to end.
     fn goes_on(&mut self, now: &Statistics) -> bool {
@@ -63,7 +63,7 @@ fn takes(torture_type: &Type, shared: &Arc<Shared>) -> Option<Takes> {
 struct Run {
     shared: Arc<Shared>,
     workers: Vec<Arc<Worker>>,
-    /// Told of each thread that ends.
+    /// Receives a message from each thread that ends.
     ended: Receiver<()>,
     storm: Option<Storm>,
     cpus: Cpus,

@@ -30,7 +30,7 @@ pub enum Fault {
     Exclusion,
     /// Readers can hold it with a writer: [`super::stress`].
     Readers,
-    /// Who waits may wait for ever: [`super::stress`] gives it up.
+    /// A waiter may wait for ever: [`super::stress`] gives it up.
     Wake,
     /// A deadline may be taken for an acquisition: [`super::stress`].
     Deadline,

@@ -1,4 +1,4 @@
-//! What the runs of a cell say of its locks: each against the best that is not ours.
+//! Compares the locks of a cell by its runs: each with the best lock that is not ours.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub struct Runs {
     pub counted: Option<Outcome>,
 }
 
-/// What a lock is held against.
+/// What a lock is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The best of the others.
@@ -38,9 +38,10 @@ pub struct Row {
     pub ours: bool,
     /// Its waiters sleep.
     pub sleeps: bool,
-    /// Sections a second, in each round to those of the lock that is the best by all other rounds:
-    /// median and bootstrap interval. If a round had a say in what it is held against, luck would
-    /// choose the best of many locks that are alike, and no lock could reach itself.
+    /// Sections a second, in each round divided by those of the lock that is best in all other
+    /// rounds: median and bootstrap interval. If a round helped to choose the lock it is compared
+    /// with, luck would choose the best of many similar locks. Then no lock could reach its own
+    /// figure.
     pub ratio: Estimate,
     /// Likewise, to those of the best that sleeps; none: none of these ran.
     pub ratio_to_sleeping: Option<Estimate>,
@@ -72,7 +73,7 @@ impl Row {
         stats::median(&self.rounds.iter().map(figure).collect::<Vec<_>>())
     }
 
-    /// The median of the ratios to what it is held against.
+    /// The median of the ratios to the lock it is compared with.
     pub fn to(&self, against: Against) -> Option<f64> {
         match against {
             Against::Best => Some(self.ratio.median),
@@ -87,7 +88,7 @@ impl Compared {
         self.rows.iter().find(|row| row.lock == lock)
     }
 
-    /// The row of what locks are held against, if it ran.
+    /// The row of the lock that others are compared with, if it ran.
     pub fn base(&self, against: Against) -> Option<&Row> {
         self.row(match against {
             Against::Best => self.best,
@@ -145,8 +146,8 @@ impl Compared {
     }
 }
 
-/// Which of some locks has the highest median of its rates, one for each round, but for those of the
-/// round `without`. That counts where there is no other.
+/// Which of some locks has the highest median of its rates, one for each round, except the round
+/// `without`. That one counts if there is no other.
 fn highest(rates: &[Vec<f64>], among: &[usize], without: Option<usize>) -> Option<usize> {
     let median = |&lock: &usize| {
         let rounds = rates[lock].iter().enumerate();

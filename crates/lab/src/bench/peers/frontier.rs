@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::overall::Overall;
 
-/// Locks that ran in all cells, the fastest first: who wants more of one than a lock of these has gets less
-/// of the other.
+/// Locks that ran in all cells, the fastest first: no lock beats one of these in one measure without losing in the
+/// other.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Frontier {
     /// Throughput, as the mean of the ratios to the best, and min/max.

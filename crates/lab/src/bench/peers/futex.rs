@@ -58,7 +58,7 @@ impl Tracepoint {
 pub struct Calls(OwnedFd);
 
 impl Calls {
-    /// Of the calling thread, from now on.
+    /// Attaches to the calling thread, from now on.
     ///
     /// # Errors
     /// The kernel's.

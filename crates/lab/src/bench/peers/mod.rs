@@ -1,10 +1,10 @@
-//! `mutexes` and `rwlocks`: the locks of this family beside all others that could be had, in one
-//! process, over a sweep of what programs do with locks.
+//! `mutexes` and `rwlocks`: the locks of this family compared with all others that we could get, in
+//! one process, over a sweep of what programs do with locks.
 //!
 //! A lock is a row of functions ([`table`]); rows come from this process ([`rows`]) and from shared
 //! objects of C and C++ locks ([`library`]). A cell of the sweep ([`sweep`]) is run with each lock
-//! ([`work`]), in random order ([`order`]), and each lock is held against the best that is not ours
-//! ([`compare`]).
+//! ([`work`]), in random order ([`order`]), and each lock is compared with the best that is not
+//! ours ([`compare`]).
 
 mod compare;
 mod frontier;
@@ -48,7 +48,7 @@ pub struct Choice {
     pub axes: Axes,
     /// Only so many cells, chosen at random; none: all.
     pub cells: Option<usize>,
-    /// Of the order of runs and the choice of cells; the same seed gives the same.
+    /// The seed of the order of runs and the choice of cells; the same seed gives the same ones.
     pub seed: u64,
     /// Only locks whose name contains one of these; none: all.
     pub locks: Vec<String>,

@@ -12,16 +12,16 @@ pub struct Waits {
     pub timed: u64,
     /// Half of them were not longer.
     pub p50: u64,
-    /// Of a hundred, one was longer.
+    /// The 99th percentile.
     pub p99: u64,
-    /// Of a thousand.
+    /// The 99.9th percentile.
     pub p99_9: u64,
     /// The longest.
     pub max: u64,
 }
 
 impl Waits {
-    /// Of all that one run has timed.
+    /// The quantiles of all waits that one run has timed.
     pub fn of(waits: &Histogram<u64>) -> Self {
         let at = |quantile| waits.value_at_quantile(quantile);
         Self { timed: waits.len(), p50: at(0.5), p99: at(0.99), p99_9: at(0.999), max: waits.max() }

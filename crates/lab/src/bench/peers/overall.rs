@@ -46,7 +46,7 @@ pub struct Overall {
 }
 
 impl Overall {
-    /// Of what it is held against.
+    /// The summary compared with `against`.
     pub fn against(&self, against: Against) -> Option<&Summary> {
         match against {
             Against::Best => Some(&self.best),
@@ -55,7 +55,7 @@ impl Overall {
     }
 }
 
-/// Each lock that ran, in the order of the table. `baseline` is what CPU time is held against.
+/// Each lock that ran, in the order of the table. CPU time is compared with the lock `baseline`.
 pub fn overall(all: &[Compared], baseline: &str, cpus: usize) -> Vec<Overall> {
     let mut locks: Vec<&Row> = Vec::new();
     for row in all.iter().flat_map(|compared| &compared.rows) {
@@ -90,7 +90,7 @@ fn of_lock(lock: &Row, ran: &[(&Compared, &Row)], baseline: &str, cpus: usize) -
     }
 }
 
-/// None: nothing ran that it is held against.
+/// None: no lock ran that it could be compared with.
 fn summary(ran: &[(&Compared, &Row)], against: Against) -> Option<Summary> {
     let ratios: Vec<_> =
         ran.iter().filter_map(|(of, row)| Some((row.to(against)?, &of.cell))).collect();
@@ -116,7 +116,7 @@ fn kept(ran: &[(&Compared, &Row)], cpus: usize) -> Option<f64> {
     pairs.reduce(f64::min)
 }
 
-/// Of what is above nothing; none of nothing.
+/// The geometric mean of positive values; none if there are no values.
 fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let logarithms: Vec<_> = values.map(f64::ln).collect();
     let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;

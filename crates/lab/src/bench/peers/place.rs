@@ -49,7 +49,7 @@ unsafe impl Sync for Slot {}
 impl Slot {
     /// With a lock by these functions.
     pub fn new(functions: &Functions) -> Self {
-        // Whole stretches, so that nothing else lies beside the lock.
+        // Whole stretches, so that nothing else shares a cache line with the lock.
         let size = functions.size.max(1).next_multiple_of(ALIGN);
         let layout = Layout::from_size_align(size, ALIGN).expect("the size of a lock");
         // SAFETY: it is not empty.

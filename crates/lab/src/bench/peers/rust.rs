@@ -40,7 +40,7 @@ macro_rules! guarded {
     };
 }
 
-/// Of a lock that may be poisoned: no holder of one panics here.
+/// Why a lock cannot be poisoned: no holder panics here.
 const SOUND: &str = "nobody panics with the lock held";
 
 guarded!(std::sync::Mutex<()>, std::sync::MutexGuard<'static, ()>, |lock| lock

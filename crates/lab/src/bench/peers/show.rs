@@ -32,7 +32,7 @@ pub fn sections(measured: &Measured, options: &Options) -> Vec<Section> {
     sections
 }
 
-/// What locks are held against, in words.
+/// What locks are compared with, in words.
 fn words(against: Against) -> &'static str {
     match against {
         Against::Best => "the best of the others",
@@ -272,7 +272,7 @@ fn nanoseconds(ns: f64) -> String {
     if ns < 100.0 { format!("{ns:.1}") } else { format!("{ns:.0}") }
 }
 
-/// Of a number a second.
+/// A rate, in millions a second.
 fn millions(rate: f64) -> String {
     let millions = rate / 1e6;
     if millions < 1.0 { format!("{millions:.4}") } else { format!("{millions:.2}") }

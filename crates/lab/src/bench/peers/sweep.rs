@@ -148,7 +148,7 @@ impl Sweep {
     }
 }
 
-/// The values that a user chose in place of a sweep's own; none: its own.
+/// The values that a user chose instead of a sweep's own; none: its own.
 #[derive(Clone, Debug, Default)]
 pub struct Axes {
     /// As in [`Sweep`].

@@ -1,4 +1,4 @@
-//! What the kernel says of a thread.
+//! What the kernel counts for a thread.
 
 use std::mem::MaybeUninit;
 

@@ -1,4 +1,4 @@
-//! One run: threads take locks of one type, as a cell says, until they are told to stop.
+//! One run: threads take locks of one type, as a cell says, until the main thread stops them.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::bench::report::grouped;
 
-/// Numbers of exchanges that are told apart; more count as the last. As many as the longest of the
-/// published.
+/// Numbers of exchanges that have a column each; more count in the last one. As many columns as the
+/// longest published histogram has.
 const NUMBERS: usize = 17;
 
 /// Successes by their number of exchanges, from 1.

@@ -1,5 +1,5 @@
-//! Document 3's benchmark: threads that share an address space fault its pages in, each fault under
-//! the address space's reader-writer semaphore, taken by a trylock.
+//! The benchmark of Long's 2021 rwsem patch: threads that share an address space fault its pages
+//! in, each fault under the address space's reader-writer semaphore, taken by a trylock.
 //!
 //! In two ways: with nothing but a page cleared under a semaphore of ours, and with page faults of a
 //! mapping under it. The kernel takes its own semaphore in those, or none where it has locks for

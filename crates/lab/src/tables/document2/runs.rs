@@ -60,7 +60,7 @@ impl Arm {
 pub struct Site {
     /// Acquisitions.
     pub acquisitions: f64,
-    /// Of all holds, microseconds.
+    /// Total hold time, microseconds.
     pub held_us: f64,
     /// Microseconds.
     pub longest_us: f64,
@@ -73,7 +73,7 @@ impl Site {
     }
 }
 
-/// What one run says of `kernel_flag`.
+/// The figures of `kernel_flag` in one run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// Percent.
@@ -106,7 +106,7 @@ impl Run {
 /// All runs.
 pub struct Runs {
     arms: Vec<Vec<Run>>,
-    /// What `lockwright diff` says of no patch and all.
+    /// What `lockwright diff` prints for no patch and all patches.
     pub diff: String,
 }
 

@@ -1,4 +1,4 @@
-//! The cases of few locks: that they exclude, and who is refused.
+//! The cases of few locks: that they exclude, and refuse the right context.
 
 use std::sync::Barrier;
 use std::thread;
@@ -72,7 +72,7 @@ fn mutex<L: Lock, const SPIN: bool, const TRY: bool, const CTX: bool>(
         } else {
             let deadline = Linux::now() + A_WHILE.as_nanos() as u64;
             let taken = done.wait_until(Some(deadline));
-            // Who waits for it in the end must find it done.
+            // The thread that waits for it at the end must find it done.
             if taken {
                 done.complete();
             }
@@ -127,7 +127,7 @@ struct Crossing<'c, L> {
     everybody: Barrier,
     /// The first one is taken by trying.
     trylock: bool,
-    /// Who is refused begins again.
+    /// A refused context begins again.
     resolve: bool,
 }
 

@@ -27,9 +27,9 @@ type Ctx = lockwright::ww_mutex::AcquireCtx<Linux>;
 pub struct Parameters {
     /// How long each thread begins new transactions in a case of stress; it ends one at least.
     pub stress: Duration,
-    /// Transactions of each thread in such a case, in place of a time; 0: as the time allows.
+    /// Transactions of each thread in such a case, instead of a time; 0: as the time allows.
     pub acquisitions: u64,
-    /// Of the orders in which locks are taken.
+    /// The seed of the orders in which locks are taken.
     pub seed: u64,
     /// CPUs that the numbers of threads are made for.
     pub cpus: usize,
@@ -44,7 +44,7 @@ pub struct Outcome {
     pub faults: Vec<String>,
 }
 
-/// Runs all cases on the library's mutex; `progress` is told of each before it begins.
+/// Runs all cases on the library's mutex; `progress` gets the name of each before it begins.
 pub fn run(parameters: &Parameters, progress: &mut dyn FnMut(&str)) -> Vec<Outcome> {
     run_on::<RawWwMutex<Linux>>(parameters, progress)
 }
