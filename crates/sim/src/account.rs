@@ -65,7 +65,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// What all accesses took, with waiting, but for those that hit.
+    /// The time of all accesses except hits, with waiting.
     pub fn traffic(&self) -> Time {
         self.time[1..].iter().sum::<Time>() + self.wait
     }

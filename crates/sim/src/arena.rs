@@ -24,7 +24,7 @@ use crate::platform::{Long, Word};
 
 /// Between where programs and where libraries are loaded, on x86-64 and on AArch64.
 const BASE: usize = 0x2000_0000_0000;
-/// Of a cache line.
+/// Size of a cache line.
 pub const LINE: usize = 64;
 /// For what is kept per CPU.
 const PER_CPU: usize = 4 << 10;
@@ -32,7 +32,7 @@ const PER_CPU: usize = 4 << 10;
 const OBJECTS: usize = 64 << 20;
 /// Where libraries keep what they keep per CPU: a page for each.
 const LIBRARIES: usize = OBJECTS - MOST_TASKS * PAGE;
-/// Of a stack, with its guard page. In debug builds a panic's message needs much.
+/// Size of a stack, with its guard page. In debug builds a panic's message needs much.
 const STACK: usize = 256 << 10;
 /// Nothing that is placed needs more alignment.
 pub const PAGE: usize = 4096;
@@ -61,7 +61,7 @@ impl Arena {
     /// # Panics
     /// If the addresses are in use by something else.
     pub fn take() -> Self {
-        // Who panicked in it has left nothing that matters: it is written anew.
+        // A thread that panicked inside left nothing that matters: the content is rewritten.
         let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
         if !*mapped {
             map();
@@ -107,7 +107,7 @@ impl Arena {
         NonNull::new((BASE + from) as *mut u8).expect("the base is not 0")
     }
 
-    /// Writes what is kept for a CPU, which stays for ever or until it is written anew.
+    /// Writes the data that is kept for a CPU. It stays for ever, or until the next call.
     ///
     /// # Panics
     /// If there are not so many CPUs.

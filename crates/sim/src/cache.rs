@@ -1,5 +1,5 @@
-//! Cache lines: who has a copy, who may write, and what it costs to get one (MESI, with exclusive
-//! and modified as one state, *owned*).
+//! Cache lines: which CPU has a copy, which may write, and what it costs to get one (MESI, with
+//! exclusive and modified as one state, *owned*).
 //!
 //! ```text
 //!   nobody   -- load, store -->  owned

@@ -1,4 +1,4 @@
-//! Who waits on a word: queues by address, first come, first served.
+//! The waiters on a word: queues by address, first come, first served.
 
 use std::collections::BTreeMap;
 

@@ -387,7 +387,7 @@ impl Platform for Sim {
     }
 
     fn current() -> Task {
-        // Who prepares a simulation is a task as well, of no number.
+        // The thread that prepares a simulation is a task as well, without a number.
         Task::new((me().map_or(1 << 20, |number| number + 1)) * Task::ALIGN)
     }
 
@@ -398,7 +398,7 @@ impl Platform for Sim {
 
     fn is_running(task: Task) -> bool {
         let number = task.number() / Task::ALIGN - 1;
-        // As on Linux: what a thread tells of itself. Relaxed: a hint.
+        // As on Linux: what a thread reports about itself. Relaxed: a hint.
         number >= Self::cpus() as usize || Self::per_cpu(number as u32).sleeping.load(Relaxed) == 0
     }
 

@@ -1,4 +1,4 @@
-//! Who waits for a CPU, and who is next: the least virtual run time, as in CFS.
+//! The tasks that wait for a CPU. The next one is that of the least virtual run time, as in CFS.
 
 use crate::time::Time;
 
@@ -26,7 +26,7 @@ impl RunQueue {
         self.least
     }
 
-    /// The virtual run time of who is next.
+    /// The virtual run time of the next task.
     pub fn next_run_time(&self) -> Option<Time> {
         self.waiting.iter().min().map(|(run_time, _)| *run_time)
     }
@@ -36,7 +36,7 @@ impl RunQueue {
         self.waiting.push((run_time, task));
     }
 
-    /// Who is next leaves.
+    /// Removes the next task.
     pub fn pop(&mut self) -> Option<(Time, usize)> {
         let next = self.waiting.iter().min().copied()?;
         self.waiting.retain(|other| *other != next);
@@ -44,7 +44,7 @@ impl RunQueue {
         Some(next)
     }
 
-    /// Who would be last leaves, for another CPU.
+    /// Removes the last task, for another CPU.
     pub fn pop_last(&mut self) -> Option<(Time, usize)> {
         let last = self.waiting.iter().max().copied()?;
         self.waiting.retain(|other| *other != last);

@@ -18,13 +18,14 @@ use crate::task::{Fiber, Task};
 use crate::time::{SECOND, Time};
 use crate::world::{World, place};
 
-/// How much longer than it should a simulation may take to end: who waits then, waits for ever.
+/// How much longer than it should a simulation may take to end: a thread that still waits then
+/// waits for ever.
 const GRACE: Time = SECOND;
 
 /// Of how many turns of its fibers a simulation tells once how far it has come.
 const TURNS: u64 = 1 << 14;
 
-/// Who is told how far a simulation has come: a part of its length, from 0 to 1.
+/// A callback for the progress of a simulation: a part of its length, from 0 to 1.
 #[derive(Clone, Default)]
 pub struct Tell(Option<Rc<dyn Fn(f64)>>);
 
@@ -56,7 +57,7 @@ pub struct Config {
     pub parks: bool,
     /// Where threads are held up, for explorers.
     pub delays: Delays,
-    /// Who is told how far it has come. It changes nothing of what is simulated.
+    /// The callback for its progress. It does not change what is simulated.
     pub tell: Tell,
 }
 
@@ -121,7 +122,7 @@ pub struct Outcome {
     pub places: Vec<Place>,
     /// Threads that have not ended: they wait for something that does not come.
     pub stuck: Vec<usize>,
-    /// Operations on memory, but for those of parked threads.
+    /// Operations on memory, except those of parked threads.
     pub operations: u64,
     counts: Vec<u64>,
 }
@@ -191,7 +192,7 @@ impl<'s> Setup<'s> {
         at
     }
 
-    /// A thread. They begin together, but for a microsecond.
+    /// Adds a thread. All threads begin within a microsecond.
     pub fn spawn(&'s self, body: impl FnOnce() + 's) {
         self.inner.borrow_mut().bodies.push(Box::new(body));
     }

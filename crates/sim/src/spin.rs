@@ -9,7 +9,7 @@
 
 use crate::time::Time;
 
-/// Loads of a round that are told apart; a loop with more of them is gone through round by round.
+/// Loads of a round that are kept apart; a loop with more of them is simulated round by round.
 const MOST_LOOKS: usize = 4;
 
 /// A load of a round.

@@ -1,7 +1,7 @@
 //! The simulation itself: events in the order of virtual time, tasks on CPUs, lines in caches.
 //!
-//! A task's fiber runs ahead as far as nobody else has an event before. Events at the same time go
-//! by kind and number, never by who was first to be noted, so that the order does not depend on
+//! A task's fiber runs ahead until the next event of another task. Events at the same time go by
+//! kind and number, never by the order in which they were noted. So the order does not depend on
 //! how events come to be.
 //!
 //! ```text
@@ -104,7 +104,7 @@ impl Prices {
 /// A CPU.
 #[derive(Clone, Debug, Default)]
 struct Cpu {
-    /// Who is on it.
+    /// The task on it.
     current: Option<usize>,
     queue: RunQueue,
     /// Since when it is that one's turn.
@@ -156,8 +156,8 @@ pub struct World {
     lines: Vec<Line>,
     /// The task that are parked on each.
     parked: Vec<Vec<usize>>,
-    /// Who waits for each, in the order in which they come to its home. The first has an event, unless one is
-    /// being served.
+    /// The requests for each, in the order in which they come to its home. The first has an event, unless one is being
+    /// served.
     requests: Vec<VecDeque<Request>>,
     /// By line: how many requests have gone before the first of these.
     overtaken: Vec<u32>,
@@ -599,7 +599,7 @@ impl World {
         true
     }
 
-    /// A line is written to, now, by `writer`: who looks at it looks again.
+    /// `writer` writes to a line now: threads that spin on the line read it again.
     fn unpark_all(&mut self, line: usize, writer: usize) {
         if self.parked[line].is_empty() {
             return;
@@ -807,7 +807,7 @@ impl World {
         if this.sleep.is_some() {
             this.spend_until(Spent::Asleep, now);
         }
-        // Who has slept for long must not run for long in exchange.
+        // A task that has slept for long must not run for long in return.
         let run_time = this.run_time.max(from.saturating_sub(latency / 2));
         this.run_time = (run_time + here).saturating_sub(from);
         this.cpu = cpu as u32;
@@ -923,7 +923,7 @@ impl World {
         self.note(time, FIRST_OTHER_WORK + cpu as u32, 0);
     }
 
-    /// A CPU is needed for something else for a while: who runs there goes on later.
+    /// Something else needs a CPU for a while: the task that runs there continues later.
     fn do_other_work(&mut self, cpu: usize) {
         if let Some(current) = self.cpus[cpu].current.filter(|task| self.is_on_cpu(*task)) {
             if self.tasks[current].in_flight {

@@ -160,7 +160,7 @@ fn a_store_takes_a_cycle_and_a_locked_instruction_waits_for_it() {
     assert!(drained.abs_diff(ideal) < NANOSECOND, "{drained} {ideal}");
 }
 
-/// Threads that only compute share CPUs out evenly, but for a turn.
+/// Threads that only compute share CPUs evenly, to within one turn.
 #[test]
 fn the_slice_of_an_over_committed_virtual_cpu() {
     for (cpus, threads) in [(1, 3), (2, 4), (4, 12)] {
@@ -238,7 +238,7 @@ const LOCKS: [&str; 11] = [
 
 #[test]
 fn a_hand_over_of_a_ticket_lock_is_no_shorter_than_a_transfer_and_goes_round() {
-    // Who is near takes the lock more often in the beginning, before the others have come.
+    // The near threads take the lock more often in the beginning, before the others have come.
     let mut machine = machine();
     machine.line.hop = 0.0;
     let figures = run_on(machine.clone(), "micro", "ticket", 8, true, 1);

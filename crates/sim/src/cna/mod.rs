@@ -1,9 +1,10 @@
 //! A queue of waiters that prefers the holder's socket: CNA (D. Dice and A. Kogan, *Compact NUMA-aware Locks*,
-//! EuroSys 2019), beside which the family's locks are simulated.
+//! EuroSys 2019), which the simulator compares with the family's locks.
 //!
-//! It is the MCS queue, with a second queue for those of other sockets who were passed over. Both hang on the holder's
-//! node. Who releases looks for the first waiter of its own socket; who stands before that goes to the second queue. Once
-//! in 65,536 releases, and when nobody of the socket waits, the second queue goes before the rest of the first.
+//! It is the MCS queue, with a second queue for waiters of other sockets that were passed over. Both hang on the
+//! holder's node. The releaser looks for the first waiter of its own socket; the waiters before that one go to the
+//! second queue. Once in 65,536 releases, and when no waiter is of the socket, the second queue goes before the rest of
+//! the first.
 //!
 //! ```text
 //!   holder - next -> waiter - next -> waiter <- tail
@@ -47,7 +48,7 @@ pub struct Node<P: Platform> {
     next: P::Long,
     /// [`WAITS`], [`ALONE`], or that it has the lock, and the first of those who were passed over.
     granted: P::Long,
-    /// Of the first who was passed over: the last.
+    /// In the node of the first waiter that was passed over: the last such waiter.
     last: P::Long,
     /// The socket that it came from.
     socket: P::Word,
@@ -106,8 +107,8 @@ impl<P: Sockets> Cna<P> {
             node.granted.store(ALONE, Relaxed);
             return;
         }
-        // SAFETY: of a node in the queue, which cannot go before it knows us.
-        // Release: pairs with the Acquires of who walks the queue.
+        // SAFETY: the node is in the queue, and cannot go before it knows us. Release: pairs with
+        // the Acquires of a thread that walks the queue.
         unsafe { at::<P>(before) }.next.store(me, Release);
         // Acquire: pairs with the Release in `grant`.
         await_until::<P>(|| node.granted.load(Acquire) != WAITS);
@@ -152,7 +153,8 @@ impl<P: Sockets> Cna<P> {
             if passed_over == ALONE {
                 return grant::<P>(next, ALONE);
             }
-            // Relaxed: as in `of_socket`, which wrote it. Release: pairs with the Acquires of who walks the queue.
+            // Relaxed: as in `of_socket`, which wrote it. Release: pairs with the Acquires of a thread that walks the
+            // queue.
             let last = at::<P>(passed_over).last.load(Relaxed);
             at::<P>(last).next.store(next, Release);
             grant::<P>(passed_over, ALONE);

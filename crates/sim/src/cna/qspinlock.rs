@@ -1,8 +1,8 @@
 //! The queued spinlock with CNA as its queue, as the series for the kernel has it (A. Kogan and D. Dice, *Add
 //! NUMA-awareness to qspinlock*, version 10, linux-kernel, 2020).
 //!
-//! Who is first in the queue waits for the word, takes it, and lets the next one come to the head before its section
-//! begins. Nobody takes the word past a queue.
+//! The first waiter in the queue waits for the word, takes it, and makes the next one the head before its own section
+//! begins. No newcomer takes the word past a queue.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

@@ -114,7 +114,7 @@ pub struct Execution {
     pub points: u64,
     idle: u64,
     skipped: u64,
-    /// Who waits for a word, first come, first served.
+    /// The threads that wait for a word, first come, first served.
     sleepers: Vec<u32>,
     requests: u64,
     bound: Option<u32>,
@@ -122,9 +122,9 @@ pub struct Execution {
     pub wrong: Option<Wrong>,
     /// The deviations that it has come to.
     pub schedule: Schedule,
-    /// Points, who could have gone on there, and who does by default.
+    /// Points, the threads that could have run there, and the one that does by default.
     pub choices: Option<Vec<(u64, Threads, u32)>>,
-    /// Of who went on at each point.
+    /// The thread that ran at each point.
     pub order: u64,
     pub steps: Option<Vec<Step>>,
     pub per_cpu: Vec<&'static PerCpu<Word, Long>>,
@@ -349,7 +349,7 @@ impl Execution {
         });
     }
 
-    // What threads say of themselves.
+    // What threads report about themselves.
 
     /// The running thread asks for the lock.
     pub fn ask(&mut self, role: Role) {

@@ -121,8 +121,9 @@ fn try_lock(word: &Word) -> bool {
     word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
 }
 
-/// A futex mutex. Who was woken takes the lock as handed over, but others may have been faster; or,
-/// if not `HANDED_OVER`, as if nobody else waited: the next one is never woken.
+/// A futex mutex with a fault. With `HANDED_OVER`, a woken thread believes it was given the lock,
+/// but another may have been faster. Without, it takes the lock as if no other thread waited, and
+/// the next one is never woken.
 struct Futex<const HANDED_OVER: bool>(Word);
 
 type SlowPath = Futex<true>;
@@ -329,7 +330,8 @@ impl Subject for ReaderNotCounted {
                 }
         });
         hold(Mode::Read, tell);
-        // Who was not counted has nothing to take back, but does not know it: not below 0.
+        // A thread that was not counted has nothing to take back, but does not know it: not below
+        // 0.
         let mut seen = self.0.load(Relaxed);
         while seen & !WRITER != 0 {
             match self.0.compare_exchange(seen, seen - 1, Release, Relaxed) {
@@ -390,7 +392,8 @@ fn await_patiently(patience: Patience, mut condition: impl FnMut() -> bool) -> b
     true
 }
 
-/// Who gives up leaves its ticket, and nobody serves the next one when it comes to that.
+/// A thread that gives up leaves its ticket. When that ticket is served, the lock stops: no thread
+/// serves the next one.
 struct Abandoned {
     next: Word,
     served: Word,
@@ -414,7 +417,7 @@ impl Subject for Abandoned {
     }
 }
 
-/// A futex mutex, sound but for what it does at the end of a sleep.
+/// A futex mutex, correct except for what it does at the end of a sleep.
 fn lock_until(word: &Word, patience: Patience, gives_up: impl Fn(Patience) -> bool) -> bool {
     let deadline = match patience {
         Patience::Until(deadline) => Some(deadline),
@@ -628,7 +631,7 @@ impl Shallow {
     }
 
     fn unlock(&self) {
-        // Not below 0: who has lost it does not know.
+        // Not below 0: a thread that has lost the lock does not know.
         let depth = self.depth.load(Relaxed).saturating_sub(1);
         self.depth.store(depth, Relaxed);
         if depth == 0 {

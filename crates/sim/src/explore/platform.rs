@@ -194,7 +194,7 @@ impl Platform for Explored {
 
     fn is_running(task: Task) -> bool {
         let number = task.number() / Task::ALIGN - 1;
-        // As on Linux: what a thread tells of itself. Relaxed: a hint.
+        // As on Linux: what a thread reports about itself. Relaxed: a hint.
         number >= Self::cpus() as usize
             || Self::per_cpu(number as u32).sleeping.load(Ordering::Relaxed) == 0
     }

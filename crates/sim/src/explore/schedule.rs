@@ -14,7 +14,7 @@ use crate::rng::Rng;
 pub struct Deviation {
     /// The number of the scheduling point, from 1.
     pub point: u64,
-    /// Who goes on.
+    /// The thread that runs next.
     pub thread: u32,
 }
 
@@ -113,14 +113,14 @@ pub struct Point {
     pub running: u32,
     /// Not empty.
     pub ready: Threads,
-    /// Who sleeps. If one of them goes on, its sleep ends early.
+    /// The sleeping threads. If the schedule runs one of them, its sleep ends early.
     pub asleep: Threads,
     /// The running thread can go on only by waiting: it spins, sleeps or is over.
     pub waits: bool,
 }
 
 impl Point {
-    /// Who goes on in the default schedule.
+    /// The thread that runs next in the default schedule.
     pub const fn default_thread(&self) -> u32 {
         if !self.waits && self.ready.has(self.running) {
             self.running
@@ -130,7 +130,7 @@ impl Point {
     }
 }
 
-/// One in so many choices is of who sleeps, where there are such.
+/// One in so many choices is a sleeping thread, if there is one.
 const EARLY: u64 = 8;
 
 /// How schedules are chosen.
@@ -138,12 +138,13 @@ const EARLY: u64 = 8;
 pub enum Strategy {
     /// The default schedule with these deviations.
     Follow { schedule: Schedule, next: usize },
-    /// Anybody goes on, now and then; of that one in `early`, if there is one, is of who sleeps.
+    /// Once in `one_in` points any thread runs; one in `early` of those choices, if set, is a
+    /// sleeping thread.
     Walk { one_in: u64, early: Option<u64>, rng: Rng },
     /// Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, *A
     /// randomized scheduler with probabilistic guarantees of finding bugs*, ASPLOS 2010): threads
-    /// have priorities, which change at a few random points. Who spins goes last, as none can go on
-    /// in a spinning loop for ever.
+    /// have priorities, which change at a few random points. A spinning thread gets the lowest
+    /// priority, so that no spinning loop runs for ever.
     Priorities { of: Vec<i64>, least: i64, changes: Vec<u64> },
 }
 
@@ -157,7 +158,8 @@ impl Strategy {
         let mut rng = Rng::new(seed);
         match rng.below(8) {
             kind @ 0..4 => {
-                // Who wakes up by chance hides that nobody woke it: mostly nobody does.
+                // A thread that wakes up by chance hides a missing wake-up, so most walks have no
+                // early ends.
                 let early = rng.one_in(4).then_some(EARLY);
                 Self::Walk { one_in: 1 << kind, early, rng }
             }

@@ -31,7 +31,7 @@ use crate::library::{LibraryLock, Made};
 pub enum Role {
     /// To have it alone.
     Write,
-    /// To share it with readers; without it, where readers only look whether anybody wrote.
+    /// To share it with readers; without it, where readers only check whether a writer wrote.
     Read,
     /// To share it with readers, and to have it alone then, with no other writer in between.
     Upgrade,
@@ -75,7 +75,7 @@ pub enum Mode {
     Read,
     /// With others that read, none of which can upgrade, too.
     Upgradable,
-    /// Not at all: it reads, and will be told if that was worth nothing.
+    /// Not at all: it reads, and learns afterwards if the read was invalid.
     Peek,
 }
 
@@ -92,7 +92,7 @@ impl Mode {
     }
 }
 
-/// What a lock tells of what the thread has.
+/// What a lock reports about the mode that the thread has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// It has the lock so: now it reads, or writes.
@@ -105,7 +105,7 @@ pub enum Phase {
     LetsGo,
 }
 
-/// What is told of the phases.
+/// The callback for a phase.
 pub type Tell<'t> = &'t mut dyn FnMut(Phase);
 
 /// A lock that is explored. What it cannot do it does in the next best way: to read as to write.
@@ -114,7 +114,7 @@ pub trait Subject {
     fn with(&self, how: How, tell: Tell<'_>) -> bool;
 }
 
-/// The phases of who has a lock in one mode only.
+/// The phases of a thread that has a lock in one mode only.
 pub(super) fn hold(mode: Mode, tell: Tell<'_>) {
     tell(Phase::Has(mode));
     tell(Phase::Releases);
@@ -185,7 +185,7 @@ impl Kind {
         }
     }
 
-    /// Who waits may be overtaken at most so often.
+    /// A waiter may be overtaken at most so often.
     #[must_use]
     pub const fn overtakes(mut self, most: u32) -> Self {
         self.overtakes = Some(most);
@@ -277,7 +277,7 @@ pub(super) struct Placed {
     pub subject: NonNull<dyn Subject>,
     /// Where its words are.
     pub address: usize,
-    /// Of them, in bytes.
+    /// Their size, in bytes.
     pub size: usize,
 }
 

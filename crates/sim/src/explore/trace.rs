@@ -103,12 +103,12 @@ pub struct Step {
     pub thread: u32,
     /// What it is.
     pub what: What,
-    /// Of what word; 0: none.
+    /// The word's address; 0: no word.
     pub address: usize,
     pub(super) size: usize,
     /// What the word lies in, and where.
     pub word: Option<String>,
-    /// The word's values before and after, where they can be told.
+    /// The word's values before and after, where they are known.
     pub values: Option<(u64, u64)>,
     /// Where in the source.
     pub source: Option<SourceLine>,

@@ -124,7 +124,7 @@ fn entry(path: &Path) -> Result<abi::Entry, Refused> {
     Ok(unsafe { transmute::<*mut libc::c_void, abi::Entry>(entry) })
 }
 
-/// What the loader says of the last failure.
+/// The loader's message about the last failure.
 fn last_error() -> String {
     // SAFETY: it is the calling thread's, until its next call.
     let error = unsafe { libc::dlerror() };

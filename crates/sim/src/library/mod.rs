@@ -61,7 +61,7 @@ impl LibraryLock {
 
 /// A lock that a library has made.
 ///
-/// Who calls `unlock` or `read_unlock` has the lock, or reads.
+/// A caller of `unlock` has the lock, and a caller of `read_unlock` reads.
 pub(crate) struct Made {
     functions: &'static abi::Lock,
     at: *mut c_void,

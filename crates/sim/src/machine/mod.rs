@@ -109,7 +109,7 @@ pub struct Scheduler {
     pub switch_us: f64,
     /// From a wake-up until the task is in a queue.
     pub wake_us: f64,
-    /// What it takes of who wakes the task, beside the system call.
+    /// The waker's time for a wake-up, in addition to the system call.
     pub waker_us: f64,
     /// Entry into the kernel and return.
     pub syscall_ns: f64,
@@ -160,7 +160,7 @@ pub struct Hypervisor {
     pub exit_cycles: f64,
     /// PAUSEs apart by no more cycles than this are a loop (`ple_gap`); 0: no such exits.
     pub pause_gap_cycles: f64,
-    /// Of which so many cycles end in an exit (`ple_window`).
+    /// So many cycles of pauses end in an exit (`ple_window`).
     pub pause_window_cycles: f64,
     /// Each exit makes the window so much larger (`ple_window_grow`), until the next switch.
     pub pause_window_grow: f64,
@@ -171,8 +171,7 @@ pub struct Hypervisor {
 }
 
 impl Default for Hypervisor {
-    /// simulation.md, but for the growing of the window: `ple_window_grow` of
-    /// arch/x86/kvm/vmx/vmx.c.
+    /// simulation.md, except the growth of the window: `ple_window_grow` of arch/x86/kvm/vmx/vmx.c.
     fn default() -> Self {
         Self {
             exit_cycles: 1_350.0,

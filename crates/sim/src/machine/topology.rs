@@ -26,7 +26,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Of a machine of this shape.
+    /// The topology of a machine of this shape.
     pub const fn new(shape: &Shape) -> Self {
         let socket = shape.complexes * shape.cores;
         Self { cores: shape.sockets * socket, complex: shape.cores, socket, threads: shape.threads }

@@ -1,6 +1,6 @@
-//! Mutexes of one futex word, which is free, taken, or taken with somebody who may sleep: the third of U. Drepper,
-//! *Futexes are tricky*, 2011. Who releases one that somebody may sleep for wakes one thread; anybody may take it before
-//! that one comes.
+//! Mutexes of one futex word, which is free, taken, or taken with possible sleepers: the third of U. Drepper, *Futexes
+//! are tricky*, 2011. If there may be sleepers, the releaser wakes one thread; any thread may take the lock before that
+//! one comes.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -13,10 +13,11 @@ const WAITED_FOR: u32 = 2;
 /// Rust's looks at a mutex that is taken, and that nobody sleeps for, before it sleeps itself.
 const LOOKS: u32 = 100;
 
-/// glibc's normal mutex: who finds it taken sleeps at once.
+/// glibc's normal mutex: a thread that finds it taken sleeps at once.
 pub struct Glibc<P: Platform>(P::Word);
 
-/// Rust's `std::sync::Mutex` on Linux: who finds it taken looks for a while first, unless somebody sleeps already.
+/// Rust's `std::sync::Mutex` on Linux: a thread that finds it taken spins for a while first, unless another one sleeps
+/// already.
 pub struct Std<P: Platform>(P::Word);
 
 /// Takes one, which the calling thread has not found free; before each sleep it looks at it as `look` does, which tells
@@ -27,7 +28,7 @@ fn lock_slow<P: Platform>(word: &P::Word, look: impl Fn() -> u32) {
         return;
     }
     loop {
-        // Others may sleep, whom our release is to wake.
+        // Other threads may sleep, and our release has to wake one.
         if word.swap(WAITED_FOR, Acquire) == FREE {
             return;
         }
@@ -41,7 +42,7 @@ fn try_lock<P: Platform>(word: &P::Word) -> bool {
 }
 
 fn unlock<P: Platform>(word: &P::Word) {
-    // Release: pairs with the Acquires of who takes it.
+    // Release: pairs with the Acquires of the next owner.
     if word.swap(FREE, Release) == WAITED_FOR {
         P::Word::wake(word, 1);
     }

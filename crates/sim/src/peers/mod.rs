@@ -1,4 +1,4 @@
-//! Mutexes of others, written from how they behave, beside which the family's are simulated.
+//! Mutexes of other projects, written from how they behave, to compare the family's with.
 
 mod futex;
 mod parking_lot;

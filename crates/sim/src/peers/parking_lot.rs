@@ -27,7 +27,7 @@ const FAIR_NS: u64 = 1_000_000;
 struct Parker<P: Platform> {
     /// 1: it sleeps.
     asleep: P::Word,
-    /// It was given the lock. Written by who wakes it, under the bucket's lock.
+    /// It was given the lock. Its waker writes this, under the bucket's lock.
     has_lock: UnsafeCell<bool>,
 }
 

@@ -1,7 +1,7 @@
-//! Document 2's dbench below the big kernel lock, as lockmeter saw it: each site of the lock is taken
-//! as often as published, and held for as long on average, before and after the patches. How long
-//! single holds are is not published: exponentially distributed here. What the patches took out of the
-//! lock is done without it.
+//! Hansen's 2002 dbench runs under the big kernel lock, as lockmeter saw them: each site of the
+//! lock is taken as often as published, and held for as long on average, before and after the
+//! patches. How long single holds are is not published: exponentially distributed here. What the
+//! patches took out of the lock is done without it.
 //!
 //! The lock is of 2.4: test, then test-and-set.
 

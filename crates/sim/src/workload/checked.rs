@@ -1,6 +1,6 @@
-//! Document 0's build below lockdep: each acquisition and each release is checked. Before the patches
-//! an acquisition is counted in its class, on a line that all CPUs write to, and a release is checked
-//! before the lock is free. After them neither.
+//! The build of Long's 2018 lockdep patches: each acquisition and each release is checked. Before
+//! the patches an acquisition is counted in its class, on a line that all CPUs write to, and a
+//! release is checked before the lock is free. After them neither.
 //!
 //! Most locks are of one object that one CPU works on at a time; a few are shared. Locks of a class
 //! have its counter in common, whosever they are: some classes are taken often, most seldom.
@@ -23,8 +23,8 @@ pub const SHARED: u64 = 512;
 pub const BETWEEN: Time = 1_000 * NANOSECOND;
 /// Sections last less than this: a choice.
 pub const SECTION: Time = 200 * NANOSECOND;
-/// What both checks take together, half of it each. FITTED on document 0's machine of one socket after
-/// the patches, +40.7 %: see docs/simulator.md.
+/// What both checks take together, half of it each. FITTED on the machine of one socket of Long's
+/// 2018 lockdep patches, after them, +40.7 %: see docs/simulator.md.
 const CHECKS: Time = 407 * NANOSECOND;
 
 /// The names of the runs.

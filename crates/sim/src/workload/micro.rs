@@ -1,5 +1,5 @@
-//! Document 4's microbenchmark: all lock and unlock as fast as they can. The document does not say
-//! what is done in the section: each thread counts there for itself here. (With a counter that all share the
+//! The microbenchmark of Long's 2017 pvqspinlock patch: all threads lock and unlock as fast as they can. The patch does
+//! not say what the section does: here each thread increments a counter of its own. (With a counter that all share the
 //! unfair lock does half as many operations, and the hybrid one as many.)
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,9 +11,9 @@ use crate::locks::{Kind, PLACE};
 use crate::platform::{Cell, Sim};
 use crate::time::{NANOSECOND, Time};
 
-/// A thread's loop takes less than this between a release and the next acquisition, for a call, a look
-/// whether it is to end, and what no two rounds have in common. FITTED on document 4, 36 virtual CPUs:
-/// see docs/simulator.md.
+/// A thread's loop takes less than this between a release and the next acquisition: a call, a check
+/// for the end, and whatever varies between rounds. FITTED on 36 virtual CPUs of Long's 2017
+/// pvqspinlock patch: see docs/simulator.md.
 const BETWEEN: Time = 65 * NANOSECOND;
 
 pub fn run(run: &Run, kind: &Kind) -> Figures {

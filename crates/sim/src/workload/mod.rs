@@ -28,7 +28,7 @@ pub struct Run {
     pub threads: u32,
     /// For how long, in picoseconds of virtual time.
     pub length: Time,
-    /// Locks of users' libraries, beside [`crate::locks::KINDS`].
+    /// Locks of users' libraries, in addition to [`crate::locks::KINDS`].
     pub libraries: Vec<Kind>,
 }
 
@@ -151,7 +151,7 @@ pub struct Figures {
     pub intrusions: u64,
     /// Further figures of the workload.
     pub more: Vec<(&'static str, f64)>,
-    /// Of the simulation.
+    /// The outcome of the simulation.
     pub outcome: Outcome,
 }
 

@@ -1,6 +1,7 @@
-//! Document 3's page toucher: threads share out a mapping, and each page fault takes the address
-//! space's rwsem by a trylock to read, clears a page and releases it. Before the trylock the kernel
-//! prefetches the rwsem, so that its line comes to be written to, whatever the shape does first.
+//! The page toucher of Long's 2021 rwsem patch: threads share out a mapping, and each page fault
+//! takes the address space's rwsem by a trylock to read, clears a page and releases it. Before the
+//! trylock the kernel prefetches the rwsem, so that its line comes to be written to, whatever the
+//! shape does first.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,10 +14,10 @@ use crate::locks::PLACE;
 use crate::platform::Sim;
 use crate::time::{NANOSECOND, Time};
 
-/// What a fault takes without the lock. Document 3's single thread touched 65.4 s long; its pages
-/// by the histogram are 26.2 million: 2.5 us each.
+/// The time of a fault without the lock. The single thread of Long's 2021 rwsem patch touched pages
+/// for 65.4 s. By its histogram they are 26.2 million: 2.5 us each.
 const FAULT: Time = 2_500 * NANOSECOND;
-/// Of which this is under the lock: a choice.
+/// The part of it under the lock: a choice.
 const UNDER_LOCK: Time = 2_000 * NANOSECOND;
 /// From the beginning of the exception's handler, which prefetches the lock to write to it
 /// (`prefetchw(&mm->mmap_lock)` of arch/x86/mm/fault.c), to the trylock: a choice.

@@ -1,5 +1,5 @@
-//! Document 1's build below debugobjects: whatever the kernel makes that has a state is tracked by an
-//! object from a pool, and the pool is filled from the slab and gives back to it what is too much. Before
+//! The build of Long's 2019 debugobjects patches: whatever the kernel makes that has a state is tracked by an object
+//! from a pool, and the pool is filled from the slab and gives back to it what is too much. Before
 //! the patches each object is taken and given back under the pool's lock. After them CPUs have pools of
 //! 64 of their own, move 16 at once, fill 16 at once, and the slab gets back 1,024 at most ten times a
 //! second.

@@ -4,10 +4,10 @@
 //! interactions.
 //!
 //! Their data are operations a second only. How often a task takes that lock and what it computes are FITTED on two of
-//! them: see docs/simulator.md. Why that lock, and for how long, is from what `lockwright meter` says of Splash-3's
-//! radiosity with two threads (`-batch -largeroom -bf 1.5e-5 -p 2`, its first minute): there is one of it, a task takes it 16
-//! times, and half of the time it is held for no more than 20 ns. The other 42 acquisitions of a task are of 3,900 elements'
-//! locks and of a queue for each thread.
+//! them: see docs/simulator.md. Which lock, and for how long, is what `lockwright meter` reports for Splash-3's
+//! radiosity with two threads (`-batch -largeroom -bf 1.5e-5 -p 2`, its first minute): there is one of it, a task takes
+//! it 16 times, and half of the time it is held for no more than 20 ns. The other 42 acquisitions of a task are of
+//! 3,900 elements' locks and of a queue for each thread.
 
 use lockwright::platform::Atomic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ use crate::time::{MICROSECOND, NANOSECOND, Time};
 
 /// Acquisitions of the lock in a task, FITTED.
 const ACQUISITIONS: u64 = 9;
-/// What is done with the lock, beside the list's first line: measured.
+/// The work inside the section, in addition to the list's first line: measured.
 const SECTION: Time = 20 * NANOSECOND;
 /// What a task computes, FITTED.
 const TASK: Time = 45 * MICROSECOND;

@@ -10,7 +10,7 @@ use crate::locks::{Kind, PLACE};
 use crate::platform::{Cell, Sim};
 use crate::time::MICROSECOND;
 
-/// Of the short delay, which comes to one in `threads * 2 * SHORT` sections.
+/// The short delay, which comes to one in `threads * 2 * SHORT` sections.
 const SHORT: u64 = 2;
 
 pub fn run(run: &Run, kind: &Kind) -> Figures {

@@ -34,8 +34,9 @@ struct Engine {
     object: Time,
     /// With the core's lock held, when an object is made and when it is destroyed.
     core: [Time; 2],
-    /// Lines that others have written to, and that are written to with that lock held when an object is made, beside
-    /// the lock's. (`bench lines` has them; which of them the other section touches, too, was not looked at.)
+    /// Lines that others have written to, and that are written to with that lock held when an object is made, in
+    /// addition to the lock's. (`bench lines` has them; which of them the other section touches, too, was not looked
+    /// at.)
     lines: usize,
 }
 
