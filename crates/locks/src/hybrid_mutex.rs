@@ -1,5 +1,6 @@
-//! A mutex for programs with more threads than CPUs, in one futex word of 32 bits: the hybrid
-//! queued/unfair rule of the kernel's paravirtual qspinlock, with the queue in the kernel.
+//! A mutex for programs with more threads than CPUs, in one futex word of 32 bits: the rule of
+//! Long's 2017 patch "locking/pvqspinlock: Implement hybrid PV queued/unfair locks", with the queue
+//! in the kernel.
 //!
 //! Any thread that finds the lock free takes it, so that the lock is not idle while a waiter wakes
 //! up (*unfair*). One waiter is the *head*: it alone spins on the word. The others watch the word

@@ -1,5 +1,5 @@
-//! The condition variable: the real one, which gives the real mutex up and takes it again. The tool
-//! is told that it was, as of any other release and acquisition.
+//! The condition variable: the real one, which releases the real mutex and takes it again. We
+//! report both to the tool, as any other release and acquisition.
 
 use core::fmt;
 use core::time::Duration;

@@ -18,7 +18,7 @@ macro_rules! mutex {
             pub(crate) real: $real,
         }
 
-        // SAFETY: excludes as the lock inside; what is told changes nothing of it.
+        // SAFETY: the lock inside excludes, and reporting does not change it.
         unsafe impl lock_api::RawMutex for $name {
             #[allow(clippy::declare_interior_mutable_const, reason = "as the trait has it")]
             const INIT: Self = Self { told: Told::new(), real: <$real as real_api::RawMutex>::INIT };

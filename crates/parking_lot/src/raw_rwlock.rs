@@ -1,10 +1,10 @@
 //! The reader-writer lock: the real one, with what the tool knows it by. An upgradable reader is
-//! told of as a reader, which it is for those who write; that two of them wait for each other the
-//! tool does not know.
+//! reported as a reader, which it is to writers. The tool does not know that two of them exclude
+//! each other.
 //!
-//! In version 0.13 a lock whose readers can read again has no others. So this is one: its readers go
-//! ahead of writers that wait, of which a program of 0.12 may not rely on the contrary. The tool is
-//! told what they are in 0.12.
+//! In version 0.13 a lock either lets all its readers read again or none. This one lets them: its
+//! readers go ahead of waiting writers, and no program may rely on 0.12 doing otherwise. We report
+//! its readers as what they are in 0.12.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -42,7 +42,7 @@ impl RawRwLock {
     }
 }
 
-// SAFETY: excludes as the lock inside; what is told changes nothing of it.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const, reason = "as the trait has it")]
     const INIT: Self =

@@ -1,4 +1,4 @@
-//! What the tool is told of a lock: each step of an acquisition, in its order.
+//! Reports a lock to the tool: each step of an acquisition, in its order.
 
 use lockwright::annotate::{Flags, Lock, is_off};
 
