@@ -1,4 +1,4 @@
-//! What both JSON documents say of how much was watched.
+//! The part on coverage that both JSON documents share: how much was watched.
 
 use serde::Serialize;
 

@@ -72,7 +72,7 @@ impl<'r> ProcessOut<'r> {
     }
 }
 
-/// A finding, and what the user's files say of it.
+/// A finding, with the verdict of the user's files.
 #[derive(Serialize)]
 struct JudgedFinding<'r> {
     kind: Kind,
@@ -176,7 +176,7 @@ impl<'r> WaitingOut<'r> {
     }
 }
 
-/// How many findings are suppressed, by who wrote the rule.
+/// How many findings are suppressed, by the origin of the rule.
 #[derive(Serialize)]
 struct Suppressed {
     file: u64,
@@ -224,7 +224,7 @@ pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
     render_judged(&Policy::default().judge(report), metered)
 }
 
-/// As [`render_with`], with what the user's files say of the findings.
+/// As [`render_with`], with the verdicts of the user's files.
 pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> String {
     plain::json_text(&document(judged, metered))
 }

@@ -1,4 +1,4 @@
-//! The JSON report is held against its published schema.
+//! The JSON report follows its published schema.
 
 mod samples;
 mod schema;

@@ -1,6 +1,6 @@
 //! Golden texts: each kind and grade that is found, rendered from reports made by hand.
 //!
-//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-report --test report_text` writes them anew.
+//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-report --test report_text` rewrites them.
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn called(name: &str) -> Name {
     Name { text: name.to_owned(), is_symbol: !name.starts_with("mutex ") }
 }
 
-/// What a finding says of its locks' order.
+/// The details of a finding about the locks' order.
 fn order(fault: Fault, evidence: Vec<Evidence>, remedies: Vec<Remedy>) -> Details {
     Details::Order(OrderFault { fault, evidence, remedies })
 }

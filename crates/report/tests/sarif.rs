@@ -1,4 +1,4 @@
-//! The SARIF report is held against the official schema, and for what that cannot say.
+//! The SARIF report follows the official schema, and the rules that no schema can express.
 
 mod samples;
 

@@ -1,5 +1,4 @@
-//! The documents of `meter --kernel`, `--pid` and `--system` are held against their published
-//! schemas.
+//! The documents of `meter --kernel`, `--pid` and `--system` follow their published schemas.
 
 mod schema;
 

@@ -82,7 +82,7 @@ pub fn object(wait: &Wait) -> String {
     }
 }
 
-/// Who has what is waited for, to come behind a comma; empty where it is no lock.
+/// The holder of the lock that a thread waits for, to stand after a comma; empty if it is no lock.
 pub fn holder(wait: &Wait) -> String {
     match wait.holder {
         Holder::Thread(_) | Holder::Ended(_) if wait.kind == WaitKind::Join => String::new(),

@@ -8,7 +8,7 @@ use crate::text::stack::Stacks;
 use lockwright_analysis::finding::{Finding, Frame, Grade, Report};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
-/// A finding, and what is said of it.
+/// A finding, with its title and text.
 pub struct Entry<'r> {
     /// What it is about.
     pub finding: &'r Finding,

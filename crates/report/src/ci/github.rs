@@ -1,4 +1,4 @@
-//! GitHub's workflow commands: what is written so to standard output or error is shown beside the
+//! GitHub's workflow commands: GitHub shows such lines of standard output or error next to the
 //! lines of a change.
 //!
 //! <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>

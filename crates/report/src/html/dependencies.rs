@@ -16,7 +16,7 @@ use lockwright_analysis::finding::{Finding, Name};
 
 /// Letters of a name in the drawing.
 const LETTERS: usize = 26;
-/// Width of a letter, and what is left free beside the name.
+/// Width of a letter, and the margin around the name.
 const LETTER: f64 = 7.3;
 const MARGIN: f64 = 10.0;
 
@@ -266,7 +266,7 @@ fn curve(a: (f64, f64), b: (f64, f64), width: f64) -> String {
             f(y2)
         );
     }
-    // An order against the layers: it leaves beside the arrow that comes the other way.
+    // An order against the layers: it leaves next to the arrow that comes the other way.
     let (x1, x2) = (a.0 + 16.0, b.0 + 16.0);
     let (y1, y2) = (a.1 - half, b.1 + half + 1.0);
     let bend = ((y1 - y2) / 2.0).max(12.0);
@@ -286,7 +286,7 @@ fn curve(a: (f64, f64), b: (f64, f64), width: f64) -> String {
 /// A name that fits into a node.
 fn label(name: &Name) -> String {
     let name = shorten(&plain(&name.text));
-    // Of a lock that is described by where it was made, the place tells most.
+    // If a lock is described by where it was made, the place says most.
     let name = match name.split_once(" at ") {
         Some((_, place)) => place.split(" (").next().unwrap_or(place).to_owned(),
         None => name,

@@ -68,7 +68,7 @@ struct Measured<'m, 'r> {
 }
 
 impl Measured<'_, '_> {
-    /// What the rules say of one lock, with what it rests on.
+    /// The rules' advice on one lock, with the figures behind it.
     fn advice_on(&self, lock: usize) -> Vec<String> {
         let advice = self.advice.iter().filter(|advice| advice.lock == lock);
         let told = advice.map(|advice| {
@@ -82,7 +82,7 @@ impl Measured<'_, '_> {
 /// The sections of a measurement.
 pub fn sections(context: &Context<'_>, report: &MeterReport) -> Vec<Section> {
     let advice = advise(report);
-    // Of all waits; asked of the report for each lock, it would add them up anew.
+    // The total of all waits, computed once: `share` is called for each lock.
     let waits_ns: f64 = report.locks.iter().map(|lock| lock.total.wait.total_ns).sum();
     let share = |ns: f64| if waits_ns > 0.0 { ns / waits_ns } else { 0.0 };
     let measured = Measured { context, report, advice: &advice, share: &share };
@@ -93,7 +93,7 @@ pub fn sections(context: &Context<'_>, report: &MeterReport) -> Vec<Section> {
     sections
 }
 
-/// All locks; the first `detailed` lead to what is told of them alone.
+/// All locks; the first `detailed` have links to their own sections.
 fn locks(measured: &Measured<'_, '_>, detailed: usize) -> Section {
     let report = measured.report;
     let (rows, left) = limits::LOCKS.fill(report.locks.iter().enumerate(), |(index, lock)| {

@@ -9,7 +9,7 @@ pub struct Section {
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// How much there is of it, beside the title in the contents.
+    /// How much there is of it, next to the title in the contents.
     pub count: Option<String>,
     /// What is in it.
     pub body: Markup,

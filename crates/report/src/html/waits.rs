@@ -1,4 +1,4 @@
-//! Who was still waiting when a process was killed, or its ledger read.
+//! Threads that were still waiting when a process was killed, or its ledger read.
 
 use maud::{Markup, html};
 

@@ -30,8 +30,8 @@ pub fn name_of(name: &str, is_symbol: bool) -> Markup {
     }
 }
 
-/// A path that is told in full elsewhere: its last two parts are enough, or the last where the other
-/// is long.
+/// A short form of a path that is shown in full elsewhere: its last two parts, or only the last if
+/// the other is long.
 pub fn short_path(path: &str) -> &str {
     const LONG: usize = 40;
     let mut slashes = path.rmatch_indices('/');

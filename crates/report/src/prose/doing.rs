@@ -1,8 +1,8 @@
-//! What is said of what a thread does while others wait for it.
+//! Sentences about what a thread does while others wait for it.
 
 use lockwright_analysis::finding::doing::{Blocked, File};
 
-/// Which descriptor a thread is blocked for, and who has its other end.
+/// The descriptor that a thread is blocked on, and the process that has its other end.
 pub fn blocked(blocked: &Blocked) -> String {
     let Blocked { call, descriptor, file, other_ends } = blocked;
     let what = match file {

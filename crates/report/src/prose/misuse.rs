@@ -1,4 +1,4 @@
-//! Misuse of locks, in words: all that is said of one sort of it stands in one place.
+//! Sentences about misuse of locks: all sentences about one sort of misuse stand in one place.
 
 use lockwright_analysis::finding::action::Access;
 use lockwright_analysis::finding::misuse::{Calls, Misuse, Signalled};
@@ -25,7 +25,7 @@ struct Names {
     who: String,
 }
 
-/// What is said of it.
+/// The sentences about a misuse.
 pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
     let names: Vec<Name> = finding.locks.iter().map(|lock| lock.name.clone()).collect();
     let (lock, others) = match names.split_first() {
@@ -418,7 +418,7 @@ fn bad_unlock(
     (title, evidence, vec![help.into()])
 }
 
-/// A wait keeps further locks: who is to end it may need them.
+/// A thread waits with further locks held: the thread that has to end the wait may need them.
 fn kept_in_wait(
     finding: &Finding,
     Names { lock: name, others, others_count, who }: &Names,
@@ -507,7 +507,7 @@ fn kept_in_wait(
     (title, evidence, vec![help])
 }
 
-/// Of a library that calls back: its name, and what its callback and the function are called that
+/// A library that calls back: its name, and the names of its callback and of the function that
 /// takes the lock.
 struct Library {
     name: String,

@@ -37,7 +37,7 @@ impl Told {
     }
 }
 
-/// What is said of a finding.
+/// The sentences about a finding.
 pub fn told(finding: &Finding) -> Told {
     match &finding.details {
         Details::Misuse(what) => misuse::told(finding, what),

@@ -1,5 +1,4 @@
-//! What a report says of types of objects: one table, from which every sentence about an object is
-//! made.
+//! The words for types of objects: one table, from which every sentence about an object is made.
 
 use lockwright_ledger::rows::object::object_type::*;
 use lockwright_ledger::rows::object::{object_end, object_op, object_state};

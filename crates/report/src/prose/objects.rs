@@ -12,7 +12,7 @@ use super::Told;
 use super::object_words::{self, Gone, Verb, Words};
 use super::words as prose;
 
-/// What is said of one.
+/// The sentences about a fault.
 pub fn told(finding: &Finding, fault: &ObjectFault) -> Told {
     let name =
         finding.locks.first().map_or_else(|| "an object".into(), |lock| prose::quote(&lock.name));
@@ -178,7 +178,7 @@ impl Case<'_> {
         done_by(&self.met.ended, self.words.destroy)
     }
 
-    /// Who uses it.
+    /// The thread that uses it.
     fn in_use(&self) -> String {
         match &self.met.in_use {
             InUse::Now(user) => {

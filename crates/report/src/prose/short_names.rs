@@ -7,7 +7,7 @@ use lockwright_analysis::finding::{Finding, Name};
 
 use super::words::quote;
 
-/// Letters there are; a finding of more locks than that is told with their descriptions.
+/// The letters that stand for locks; a finding with more locks uses their descriptions.
 const LETTERS: std::ops::RangeInclusive<char> = 'A'..='Z';
 
 /// The short names of one finding.

@@ -1,4 +1,4 @@
-//! The report in SARIF 2.1.0, which code hosts and editors show beside the source: docs/sarif.md.
+//! The report in SARIF 2.1.0, which code hosts and editors show in the source: docs/sarif.md.
 //!
 //! <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>; section numbers are its.
 
@@ -100,7 +100,7 @@ struct Result<'r> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     related_locations: Vec<Location>,
     partial_fingerprints: Fingerprints,
-    /// Of all results of a run or of none (3.27.23).
+    /// Either all results of a run have it or none (3.27.23).
     #[serde(skip_serializing_if = "Option::is_none")]
     suppressions: Option<Vec<Suppression<'r>>>,
     /// Likewise (3.27.24).

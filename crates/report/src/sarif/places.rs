@@ -123,7 +123,7 @@ impl Places {
                 region: Some(Region { start_line: line, start_column: frame.column }),
                 address: None,
             }),
-            // Of a return address, one less is in the call.
+            // The byte before a return address is in the call.
             (_, _, Some(module)) => i64::try_from(frame.offset).ok().map(|offset| Physical {
                 artifact_location: self.artifact(module),
                 region: None,

@@ -42,7 +42,7 @@ fn descriptor(kind: Kind) -> Descriptor {
     }
 }
 
-/// What the page says of a kind, without its comments.
+/// The page's section on a kind, without its comments.
 fn section(id: &str) -> String {
     let heading = format!("\n### {id}\n");
     let text = PAGE.split_once(&heading).map_or("", |(_, text)| text);

@@ -38,7 +38,7 @@ pub struct TextOptions {
     pub width: usize,
 }
 
-/// What the end of a report says of findings that are not in it.
+/// The remarks at the end of a report, about findings that are not in it.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
     /// Parts of the last line.
@@ -180,7 +180,7 @@ impl View<'_> {
             step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
         let title = doing(finding, index, |name| names.quote(name));
 
-        // The title has the names; a long description need not be told again at each place.
+        // The title has the names; a long description need not be repeated at each place.
         let is_long = |name: &Name| !name.is_symbol && names.get(name).is_none();
         let short_held = |name: &Name| match part.len() {
             1 if is_long(name) => "the held lock".to_owned(),
@@ -281,7 +281,7 @@ impl View<'_> {
         let is_timer = lock.kind == Subject::Object(object_type::TIMER);
         if let Some(short) = short.get(&lock.name) {
             let name = plain(&lock.name.text);
-            // Its address is told after what it is, whether the name has it or not.
+            // The description comes first and the address after it, whether the name has it or not.
             let what = name.strip_suffix(&addr).filter(|what| what.contains(' ')).unwrap_or(&name);
             let at = match addr.as_str() {
                 "" => String::new(),

@@ -50,8 +50,8 @@ impl Stacks {
         own_frames(stack).first().map(|frame| self.frame(frame, None))
     }
 
-    /// `function (file:line)`, or as much of it as is known. Of the file `beside`, which is shown
-    /// with its whole path, the last part of the name is enough.
+    /// `function (file:line)`, or as much of it as is known. The file `beside` is shown with its
+    /// whole path elsewhere, so the last part of its name is enough.
     pub fn frame(&self, frame: &Frame, beside: Option<&str>) -> String {
         let function = frame.function.as_deref().map(function);
         if let (Some(file), Some(line)) = (&frame.file, frame.line) {
@@ -112,7 +112,7 @@ fn is_of_cxx(path: &str) -> bool {
 }
 
 /// The function that took a lock is on the way to the place that `later` shows: its callers are
-/// told there.
+/// shown there.
 pub fn came_along(taken: &[Frame], later: &[Frame]) -> bool {
     let Some(first) = own_frames(taken).first() else { return true };
     own_frames(later).iter().any(|frame| {

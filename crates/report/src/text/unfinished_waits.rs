@@ -1,4 +1,4 @@
-//! Who was still waiting when a process was killed, or its ledger read.
+//! Threads that were still waiting when a process was killed, or its ledger read.
 
 use super::stack::Stacks;
 use crate::prose::action::{act, phrase};
@@ -89,7 +89,7 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
     if text.is_empty() { text } else { format!("still waiting:\n{text}\n") }
 }
 
-/// Who keeps a lock that a signaller waits for, by way of the threads between.
+/// The thread that keeps a lock which a signaller waits for, by way of the threads between.
 fn kept(between: &[ThreadInfo]) -> String {
     let Some((first, others)) = between.split_first() else {
         return "which this one keeps".into();
@@ -113,7 +113,8 @@ fn is_alike(a: &Waiting, b: &Waiting) -> bool {
         && futex(a) == futex(b)
 }
 
-/// Who is known of at a futex. Who holds a lock that is made of one, its word says or nobody knows.
+/// The known threads at a futex. The holder of a lock made of a futex is known only if the futex
+/// word names it.
 fn futex_lines(stacks: &Stacks, futex: &FutexWait) -> String {
     let mut text = String::new();
     match &futex.names {

@@ -47,7 +47,7 @@ pub struct Entry {
     pub title: String,
 }
 
-/// What a baseline says of a finding.
+/// The state of a finding compared with a baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -107,8 +107,8 @@ impl Baseline {
         Ok(Self { file, entries: document.findings })
     }
 
-    /// What it says of each of the findings, and which of its own are not among them. Where
-    /// findings have one fingerprint, as many are known as it has, the most serious first.
+    /// The state of each finding, and the baseline's entries that no finding matches. If findings
+    /// share a fingerprint, as many are known as the baseline has, the most serious first.
     pub fn compare(&self, findings: &[&Finding]) -> (Vec<State>, Vec<&Entry>) {
         let mut left: HashMap<&str, Vec<&Entry>> = HashMap::new();
         for entry in &self.entries {

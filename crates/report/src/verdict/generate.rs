@@ -65,8 +65,8 @@ fn body(finding: &Finding) -> String {
 }
 
 /// The reader's own functions of a stack: which functions of libraries are round and between them
-/// depends on the library and on what the compiler inlined. A rule is held to stacks without these,
-/// too.
+/// depends on the library and on what the compiler inlined. A rule is matched with stacks without
+/// these, too.
 fn lines(stack: &[Frame]) -> String {
     let own = own_frames(stack);
     let mut text = String::new();

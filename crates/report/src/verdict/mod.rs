@@ -1,7 +1,7 @@
 //! Which findings count: all but those that a rule suppresses and those that a baseline knows.
 //!
-//! What is found does not depend on it. [`Policy::judge`] says of each finding of a report what the
-//! user's files make of it; formats and the exit code go by that.
+//! What is found does not depend on it. [`Policy::judge`] applies the user's files to each finding
+//! of a report; formats and the exit code go by its verdicts.
 
 pub mod baseline;
 mod generate;
@@ -81,7 +81,7 @@ impl Policy {
     }
 }
 
-/// What the user's files say of a finding.
+/// The verdict of the user's files on a finding.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'r> {
     /// The first rule that suppresses it.
@@ -97,7 +97,7 @@ impl Standing<'_> {
     }
 }
 
-/// A report with what the user's files say of it.
+/// A report with the verdicts of the user's files.
 #[derive(Debug)]
 pub struct Judged<'r> {
     /// The report, whole.
@@ -113,7 +113,7 @@ pub struct Judged<'r> {
 }
 
 impl<'r> Judged<'r> {
-    /// Findings and what is said of them.
+    /// Findings and their verdicts.
     pub fn all(&self) -> impl Iterator<Item = (&'r Finding, &Standing<'r>)> {
         self.report.findings.iter().zip(&self.standings)
     }
@@ -161,7 +161,7 @@ impl<'r> Judged<'r> {
         )
     }
 
-    /// What the end of a report says of findings that are not shown, `all` the more.
+    /// The remarks about findings that are not shown; fewer are hidden with `all`.
     pub fn remarks(&self, all: bool) -> Remarks {
         let mut remarks = Remarks::default();
         // Each finding by the rule that goes before others.

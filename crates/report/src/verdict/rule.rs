@@ -59,7 +59,7 @@ pub enum Level {
     Frame {
         /// Of its function.
         function: String,
-        /// Of the path or file name of its module; `None`: any module.
+        /// A pattern for the path or file name of its module; `None`: any module.
         module: Option<String>,
     },
 }

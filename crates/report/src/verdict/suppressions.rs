@@ -155,7 +155,7 @@ pub fn parse(source: Source, file: &str, text: &str) -> Result<Vec<Rule>> {
                 rule.only_module = Some(value.to_owned());
                 continue;
             }
-            // An empty one is told below.
+            // An empty one is reported below.
             "only-module" => &mut rule.modules,
             "class" => &mut rule.classes,
             "function" => &mut rule.functions,

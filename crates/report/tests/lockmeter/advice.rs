@@ -9,7 +9,7 @@ use lockwright_report::lockmeter::advice::{Advice, COMMON, Confidence, RULES, ad
 
 use super::ledger::{Counts, MS, Process, US, measure};
 
-/// What a rule says of the locks of a process.
+/// A rule's advice on the locks of a process.
 fn says(p: &Process, rule: &str) -> Option<Advice> {
     assert!(RULES.iter().any(|known| known.name == rule), "{rule}");
     let advice = advise(&measure(&[p]));
@@ -116,7 +116,7 @@ fn who_holds_it_for_nothing_does_not_dominate() {
     // The only place that writes has all holds of writers, but it is readers who hold it.
     assert!(says(&reader_and_writer(900, 400), RULE).is_none());
     assert!(says(&reader_and_writer(900, 0), RULE).is_none());
-    // Who is not waited for is not named, however long it holds it.
+    // A holder without waiters is not named, however long it holds the lock.
     let mut p = Process::new(1, 1);
     let lock = p.mutex("pool");
     let (a, b) = (p.site(lock, &["scan:3"]), p.site(lock, &["push:9"]));

@@ -339,7 +339,7 @@ fn losses_are_announced_at_the_head() {
     let text = table(&[&p]);
     let (head, _) = text.split_once("SPINLOCKS").unwrap();
     assert!(head.contains("WARNING: 7 records lost"), "{head}");
-    // And as many places as the program has are told apart.
+    // And all places of the program stay apart, however many.
     let class = p.mutex("lock");
     for place in 0..3000 {
         let site = p.site(class, &[&format!("place{place}")]);

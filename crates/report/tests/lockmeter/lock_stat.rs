@@ -39,7 +39,7 @@ fn sample() -> Process {
     let read = p.site_with(reads, &["total+0x1d4"]);
     let waited =
         |blame: &[(u32, u32, u64, u64)]| Counts { blame: blame.to_vec(), ..Counts::default() };
-    // Whom each waited for: cells without counts of their own.
+    // The holders that each waited for: cells without counts of their own.
     p.cell(
         write,
         &waited(&[(blame_kind::HOLDER, read, 80, US), (blame_kind::HOLDER, write, 4, US)]),

@@ -1,6 +1,6 @@
 //! Golden texts of the report for people.
 //!
-//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-report --test lockmeter` writes them anew.
+//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-report --test lockmeter` rewrites them.
 
 use std::sync::atomic::Ordering::Relaxed;
 

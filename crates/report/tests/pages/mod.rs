@@ -87,7 +87,7 @@ struct Tag {
     attributes: Vec<(String, String)>,
 }
 
-/// All start tags; tells of tags that are not closed in their order.
+/// All start tags; adds to `faults` the tags that are not closed in their order.
 fn tags(page: &str, faults: &mut Vec<String>) -> Vec<Tag> {
     let (mut tags, mut open) = (Vec::new(), Vec::new());
     let mut rest = page;

@@ -19,7 +19,7 @@ fn who_cannot_come_is_waited_for_for_good() {
     // The main thread waits for both to end.
     told("T0: F(T1) F(T2)\nT1: L(A) BW(K)\nT2: B(A)\nT0: JB(T1)");
     told("T0: F(T1) F(T2) JB(T1)\nT1: L(A) BW(K)\nT2: B(A)");
-    // Who is waited for waits behind another.
+    // The thread that is waited for waits behind another.
     told("T1: L(A) BW(K)\nT3: L(B) B(A)\nT2: B(B)");
     // One that could have come ends.
     told("T0: F(T1) F(T2)\nT1: L(A) BW(K)\nT2: B(A)\nT0: E");
@@ -42,11 +42,11 @@ fn who_can_come_is_waited_for() {
     is_nothing("barrier 2 K\nT0: F(T1) F(T2) F(T3) JB(T1)\nT1: L(A) BW(K)\nT2: B(A)");
     // All are there, and about to go on; T2 did.
     is_nothing("barrier 2 K\nT1: L(A) BW(K)\nT2: BA(K) BP(K) B(A)");
-    // It has a deadline, or waits to be told.
+    // The wait has a deadline, or is one for a signal.
     is_nothing("barrier 2 K\nT1: L(A) BW(K)\nT2: L(B) CB(B)");
 }
 
-/// What is said of a lock that is kept at K and taken on the way there.
+/// The findings about a lock that is kept at K and taken on the way there.
 fn kept(story: &str) -> Vec<String> {
     verdict(&format!("barrier 2 K\n{story}"))
 }
@@ -106,7 +106,7 @@ fn where_others_come_it_is_possible() {
     assert!(found[0].starts_with("possible circular-dependency: A "), "{found:?}");
 }
 
-/// T1 keeps A at K, to which T2 comes after B; who has B waits for A.
+/// T1 keeps A at K, to which T2 comes after B; the holder of B waits for A.
 #[test]
 fn a_lock_that_another_waits_for_is_kept_at_a_barrier() {
     let story = |third: &str, second: &str, first: &str| {

@@ -304,7 +304,7 @@ fn a_hold_that_began_under_the_others_lock_came_first() {
     let of_t1 = |t1: &str| verdict(&began_under_the_others_lock(t1));
     assert_eq!(of_t1("L(B) L(A) U(B)"), ["guarded circular-dependency: X A"]);
     assert_eq!(of_t1("L(A)"), ["likely circular-dependency: X A"]);
-    // It has given up what it took under B, and taken it anew: elsewhere, or by the same call.
+    // It has given up what it took under B, and taken it again: elsewhere, or by the same call.
     assert_eq!(of_t1("L(B) L(A) U(A) U(B) L(A)"), ["likely circular-dependency: X A"]);
     assert_eq!(of_t1("L(B) L(A)@7 U(A) U(B) L(A)@7"), ["likely circular-dependency: X A"]);
     // T1 waits on a condition with A alone, which gives it up and takes it again.
@@ -316,7 +316,7 @@ fn a_hold_that_began_under_the_others_lock_came_first() {
     assert_eq!(verdict(readers), ["likely circular-dependency: X A"]);
 }
 
-/// Of a ledger with rows missing nothing is inferred from what is not there.
+/// If rows of a ledger are missing, nothing is inferred from what is not there.
 #[test]
 fn lost_rows_guard_nothing() {
     let mut story = Story::new();

@@ -2,7 +2,7 @@
 
 use crate::story::verdict;
 
-/// What is said of a join of T2 with A held.
+/// The finding about a join of T2 with A held.
 const JOINED: &str = "join-with-lock-held: A end of thread 2 (T2)";
 
 fn is(grade: &str, story: &str) {
@@ -70,8 +70,8 @@ fn what_comes_before_the_join_in_every_run_is_ordered() {
     );
 }
 
-/// Who signals with the lock held as its last act tells that it ends, whether or not anybody had to
-/// wait for it.
+/// A thread whose last act is a signal with the lock held announces its end, whether or not another
+/// thread had to wait for it.
 #[test]
 fn who_signals_at_its_end_with_the_lock_held_is_possible() {
     is("possible", "T1: F(T2)\nT2: L(A) CS(c) U(A)\nT1: L(A) J(T2) U(A)");
@@ -170,7 +170,7 @@ fn a_join_after_a_condition_wait_is_possible_or_ordered() {
     is("possible", "T1: F(T2) L(M) CB(M)\nT2: L(A) U(A) L(M) U(M)\nT1: CE(M) U(M) L(A) J(T2) U(A)");
     // With the very mutex that it holds on: the thread had it meanwhile, to say that it ends.
     is("ordered", "T1: F(T2) L(A) CB(A)\nT2: L(A) U(A)\nT1: CE(A) J(T2) U(A)");
-    // Of what was before its creation, and with what is none of its own, it has heard nothing.
+    // A signal before its creation, or with a mutex that it does not use, tells the thread nothing.
     is("likely", "T1: L(M) C(M) U(M) F(T2)\nT2: L(A) U(A) L(M) U(M)\nT1: L(A) J(T2) U(A)");
     is("likely", "T1: F(T2) L(M) C(M) U(M)\nT2: L(A) U(A)\nT1: L(A) J(T2) U(A)");
 }

@@ -174,7 +174,7 @@ fn places_that_are_the_same_to_a_reader_are_one_finding() {
     assert_eq!(told(&story.report()), ["likely bad-unlock-balance: A +2"]);
 }
 
-/// It says nothing of the order of locks: a cycle of the same locks is told all the same.
+/// A misuse does not replace a finding about order: a cycle of the same locks is still reported.
 #[test]
 fn misuse_stands_for_no_cycle() {
     let mut story = Story::new();
@@ -198,7 +198,7 @@ fn rows_that_make_no_sense_are_survived() {
     }
 }
 
-/// The words of every kind, without sources. `LOCKWRIGHT_BLESS=1` writes them anew.
+/// The words of every kind, without sources. `LOCKWRIGHT_BLESS=1` rewrites them.
 #[test]
 fn every_kind_reads_well() {
     let mut text = String::new();
@@ -245,8 +245,8 @@ fn every_kind_reads_well() {
     assert!(text == expected, "{} differs; LOCKWRIGHT_BLESS=1 writes it anew", path.display());
 }
 
-/// What another thread has unlocked is not held by who took it: taking it again is no recursion,
-/// and what is taken then is not taken inside.
+/// A lock that another thread has unlocked is no longer held by the thread that took it. Taking it
+/// again is no recursion, and a lock taken then is not taken inside.
 #[test]
 fn a_lock_that_another_thread_unlocked_is_held_no_more() {
     for story in [

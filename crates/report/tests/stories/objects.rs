@@ -134,7 +134,7 @@ fn steps(report: &Report) -> Vec<(u32, &str)> {
         .collect()
 }
 
-/// All that is said of the only finding.
+/// All text of the only finding.
 fn said(report: &Report) -> String {
     let finding = &report.findings[0];
     format!(
@@ -260,7 +260,7 @@ fn how_the_memory_went_is_told() {
     }
 }
 
-/// Who waits is still there; who armed a timer may be anywhere by now.
+/// A waiter is still there; a thread that armed a timer may be anywhere by now.
 #[test]
 fn a_user_is_told_as_what_it_is() {
     use object_type::*;
@@ -472,7 +472,7 @@ fn what_the_parent_did_is_the_parents() {
     assert!(text.contains("initialised it in the parent process at an unknown place"), "{text}");
 }
 
-/// Of what was done before the fork there may be nothing but the time.
+/// Only the time may be known of what happened before the fork.
 #[test]
 fn what_is_known_of_the_parent_is_evidence() {
     let mut parent = Story::new();
@@ -599,7 +599,7 @@ fn tracking_that_ended_is_noted() {
     }
 }
 
-/// The words of every fault, without sources. `LOCKWRIGHT_BLESS=1` writes them anew.
+/// The words of every fault, without sources. `LOCKWRIGHT_BLESS=1` rewrites them.
 #[test]
 fn every_fault_reads_well() {
     use object_type::*;

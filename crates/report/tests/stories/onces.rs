@@ -24,7 +24,7 @@ fn what_a_routine_takes_must_not_be_held_in_a_call() {
     is_nothing("T1: OB(C) L(A) U(A) OE(C) OB(D) L(B) U(B) OE(D)\nT2: L(A) OC(D) U(A)");
 }
 
-/// Who has called before finds the routine done.
+/// A thread that has called before finds the routine done.
 #[test]
 fn only_the_first_call_can_wait() {
     is_nothing("T1: OB(C) L(A) U(A) OE(C)\nT2: OC(C) L(A) OC(C) U(A)");

@@ -34,7 +34,7 @@ fn without_the_parents_ledger_there_is_still_a_finding() {
     );
 }
 
-/// What the program said of its locks before the fork holds in the child.
+/// Annotations that the program made before the fork hold in the child.
 #[test]
 fn a_child_knows_what_its_parent_said_of_the_locks() {
     let nesting = "T1: L(G) L(A1) L(A2) U(A2) U(A1) L(A2) L(A1) U(A1) U(A2) U(G)";
@@ -63,8 +63,8 @@ fn what_two_processes_do_alike_is_told_once() {
     assert_eq!(report.summary.processes, 2);
 }
 
-/// Who waits in a process that was killed: not in one that has exited, and not before an exec,
-/// which ends all waits.
+/// Waiting threads are reported for a process that was killed: not for one that has exited, and not
+/// before an exec, which ends all waits.
 #[test]
 fn who_waits_is_told_of_the_last_program_that_a_process_was() {
     let hung = |start_ns: u64| {

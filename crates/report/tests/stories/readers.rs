@@ -1,4 +1,4 @@
-//! Reader-writer locks: who blocks whom, as the kernel's W1R2_... families have it.
+//! Reader-writer locks: which of them block which, as the kernel's W1R2_... families have it.
 
 use crate::story::verdict;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::story::{Story, report_and_work, told};
 
-/// Generous: these run unoptimised and beside other tests.
+/// Generous: these run unoptimised, and together with other tests.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn found_in_time(mut story: Story) -> Vec<String> {

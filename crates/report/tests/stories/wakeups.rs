@@ -122,7 +122,7 @@ fn who_posts_takes_the_kept_lock_on_its_way() {
     assert!(verdict(&after).is_empty(), "{:?}", verdict(&after));
 }
 
-/// Found by the oracle: who has posted before, for which nobody had waited, need not post again.
+/// Found by the oracle: if a post from before is still there, its poster need not post again.
 #[test]
 fn a_post_that_is_there_is_not_waited_for() {
     let early = "
@@ -176,7 +176,7 @@ fn who_signals_needs_a_lock_whose_holder_needs_the_kept_one() {
     assert_eq!(found, ["likely wait-with-lock-held: M L B C"]);
     let timed = story("L(B) D(L) U(L) U(B)", &format!("L(B) U(B) {signal}"));
     assert_eq!(timed, [told("possible")]);
-    // T3 was told something before.
+    // T3 was signalled before.
     let told_before = format!("L(P) CW(P,p)\nT4: CS(p)\nT3: CE(P) U(P) {chain}");
     assert_eq!(story(&told_before, &format!("L(B) U(B) {signal}")), [told("possible")]);
     for (third, second) in [

@@ -146,14 +146,14 @@ impl Case<'_> {
     }
 }
 
-/// What a rule says of a lock.
+/// A rule's advice on a lock.
 struct Advised {
     text: String,
     evidence: Vec<Evidence>,
     confidence: Confidence,
 }
 
-/// What the rules say of all locks, those first that were waited for longest.
+/// The rules' advice on all locks, those with the longest waits first.
 pub fn advise(report: &MeterReport) -> Vec<Advice> {
     let mut all = Vec::new();
     for (index, lock) in report.locks.iter().enumerate() {

@@ -21,7 +21,7 @@ pub struct Entry {
     pub numbers: Numbers,
     /// Part of the measured time, 0 to 1: of holds, for readers of busy periods.
     pub utilisation: f64,
-    /// Of the waits, those of writers for writers.
+    /// The waits of writers for writers.
     pub writers: WriterWaits,
     /// How readers overlapped; a lock's alone.
     pub readers: Option<Readers>,

@@ -131,7 +131,7 @@ fn us(ns: f64) -> String {
     format!("{:.2}", ns / 1e3)
 }
 
-/// Who waited, then whom they waited for; empty where nobody did.
+/// The waiters, then the holders that they waited for; empty if there were no waits.
 fn points(lock: &Lock, name: &str) -> String {
     let waiters = lock.sites.iter().enumerate().map(|(site, s)| (site, s.numbers.contended));
     let mut holders: BTreeMap<usize, u64> = BTreeMap::new();

@@ -176,7 +176,7 @@ fn write(entry: &Entry, role: Role, machine: &Machine) -> String {
     .concat()
 }
 
-/// Of a sum over all locks there is none.
+/// The utilisation; a sum over all locks has none.
 fn utilisation(entry: &Entry, role: Role) -> String {
     match role {
         Role::Total => blank(1 + 5),

@@ -9,7 +9,7 @@ pub struct WriterWaits {
     pub count: f64,
     /// Their sum, ns.
     pub ns: f64,
-    /// There are waits for readers, or for nobody knows whom: the longest wait may be one of those.
+    /// There are waits for readers, or for unknown holders: the longest wait may be one of those.
     pub others: bool,
 }
 

@@ -65,7 +65,7 @@ impl FromStr for FailIf {
     }
 }
 
-/// What a condition says of one lock, or of all together.
+/// The result of a condition on one lock, or on all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

@@ -8,7 +8,7 @@ use crate::prose::words::{count, number, plain, quote};
 use crate::text::stack::Stacks;
 use lockwright_analysis::lockmeter::model::Mode;
 
-/// Runs of a side below which an interval is told to be a rough one.
+/// Runs of a side below which the report calls an interval rough.
 const FEW: usize = 5;
 /// Sites shown of one lock.
 const MOST_SITES: usize = 5;

@@ -1,4 +1,4 @@
-//! For the worst locks: who waited for whom, and what the holders were doing.
+//! For the worst locks: which threads waited for which, and what the holders were doing.
 
 use std::collections::BTreeMap;
 

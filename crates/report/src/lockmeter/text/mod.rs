@@ -1,8 +1,8 @@
 //! The report for people, for a terminal of 100 columns.
 //!
 //! First what was measured and how well, then the locks with the places that take them, then for
-//! the worst locks who waited for whom and what the numbers suggest, then waits for locks made of
-//! futexes, those that are for no lock, and those that were not over. Notes come last.
+//! the worst locks their waiters and holders and what the numbers suggest, then waits for locks
+//! made of futexes, those that are for no lock, and those that were not over. Notes come last.
 
 mod advice;
 mod blame;

@@ -1,4 +1,4 @@
-//! Threads that were still waiting: for what, since when, and who has it.
+//! Threads that were still waiting: for what, since when, and which thread has it.
 
 use super::Page;
 use super::format::time;
@@ -23,14 +23,14 @@ pub fn write(page: &mut Page<'_>) {
     }
 }
 
-/// Threads that wait for work when `main` returns are how most programs end. Who waits for a lock
-/// does so because somebody has it.
+/// Most programs end with threads that wait for work when `main` returns. A thread that waits for a
+/// lock does so because another one holds it.
 fn is_remarkable(report: &MeterReport, waiter: &Waiter) -> bool {
     let exited = report.processes.get(waiter.process).is_some_and(|process| process.end.is_exit());
     matches!(waiter.at, At::Lock { .. }) || !exited
 }
 
-/// Those that wait at one place for one thing are told together.
+/// Groups the threads that wait at one place for one thing: the report lists them together.
 fn groups<'w>(waiters: &[&'w Waiter]) -> Vec<Vec<&'w Waiter>> {
     let mut groups: Vec<Vec<&Waiter>> = Vec::new();
     for &waiter in waiters {
@@ -123,7 +123,7 @@ fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
     }
 }
 
-/// Who has the lock, where it was taken, and whether that thread waits too.
+/// The lock's holder, where it took the lock, and whether that thread waits too.
 fn held(page: &Page<'_>, waiter: &Waiter, holder: &Holder) -> String {
     let since = holder.begun_ns.map_or_else(String::new, |ns| format!(" since {}", time(ns)));
     let site = match (waiter.at, holder.site) {

@@ -12,7 +12,7 @@ use lockwright_analysis::signal;
 use super::Told;
 use super::words::{join, locks, quote};
 
-/// What is said of it.
+/// The sentences about a fault of order.
 pub fn told(finding: &Finding, what: &OrderFault) -> Told {
     let involved = Involved { finding };
     let evidence = what.evidence.iter().flat_map(|evidence| evidence::lines(&involved, evidence));

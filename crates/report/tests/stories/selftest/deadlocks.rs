@@ -20,7 +20,7 @@ fn pair(pair: &str) -> String {
     format!("L({a}) L({b}) U({b}) U({a})")
 }
 
-/// Of a thread that takes a lock again.
+/// The expectation for a thread that takes a lock again.
 fn again(column: Column) -> Expected {
     match column {
         Mutex | Spin | WriterRead => Some(("likely", "recursive-locking")),

@@ -1,10 +1,10 @@
-//! The kernel's locking-selftest, told in user space: its families, for every way to lock that
-//! pthreads have, with signals in the place of interrupts.
+//! The kernel's locking-selftest, in user space: its families, for every way to lock that pthreads
+//! have, with signals instead of interrupts.
 //!
 //! What differs from the kernel's, and why:
-//! - Where a family has several threads' parts, they are told in every order, each part by a thread
-//!   of
-//!   its own. (The kernel tells most by one CPU, in one order; so told, each is `single-thread` here.)
+//! - Where a family has several threads' parts, they run in every order, each part by a thread of
+//!   its own. (The kernel runs most on one CPU, in one order; run so, each is `single-thread`
+//!   here.)
 //! - glibc's rwlock prefers readers, as the kernel's `rlock` in interrupts; its writer-preferring
 //!   kind
 //!   is the kernel's `rsem`, provided that somebody writes: here threads beyond 90 do.
@@ -76,8 +76,8 @@ impl Column {
     }
 }
 
-/// Every one of these rwlocks is written by a thread of its own, which holds something else
-/// meanwhile: so it is on record that it can come between readers, wherever they are.
+/// For each of these rwlocks, a thread of its own takes it for writing while it holds something
+/// else. So it is recorded that a writer can come between readers, wherever they are.
 fn written(locks: &str) -> String {
     let write = |(i, lock)| format!("T{}: L(V{i}) W({lock}) U({lock}) U(V{i})\n", 90 + i);
     locks.split(' ').enumerate().map(write).collect()
