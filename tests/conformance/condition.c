@@ -1,4 +1,4 @@
-/* Condition variables: who is woken, with what result, and that the mutex is held then. */
+/* Condition variables: which thread is woken, with what result, and that it holds the mutex. */
 #include "case.h"
 
 struct story {

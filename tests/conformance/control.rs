@@ -1,5 +1,4 @@
-//! Libraries with planted faults in the place of the tool: each must be found out, by the cases
-//! that are about it.
+//! Libraries with planted faults instead of the tool: the cases about each fault must find it.
 
 use std::collections::BTreeSet;
 

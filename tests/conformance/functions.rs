@@ -1,6 +1,6 @@
-//! The page of functions has all that the C library exports for threads, locks, waiting, signals
-//! and processes; says truly which the preload library stands in front of; and cases call each. And
-//! that library loads wherever it should.
+//! The page of functions lists all that the C library exports for threads, locks, waiting, signals
+//! and processes. It says correctly which of them the preload library interposes, and cases call
+//! each. And that library loads wherever it should.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

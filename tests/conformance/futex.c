@@ -307,7 +307,7 @@ CASE(across_processes)
 	say("status %d", WEXITSTATUS(status));
 }
 
-/* Numbers beside those that are looked at, and some that no kernel has. */
+/* Operations that the tool does not look at, and some that no kernel has. */
 CASE(other_numbers)
 {
 	SYS(syscall(SYS_getppid) > 0);

@@ -197,7 +197,7 @@ static void *list_modules(void *callback)
 	return NULL;
 }
 
-/* Its thread gets that lock again, also in a handler; who ends in the callback gives it back. */
+/* Its thread gets that lock again, also in a handler; if it ends in the callback, it gives it back. */
 CASE(listed_within_a_listing)
 {
 	signal(SIGUSR1, list_in_a_handler);

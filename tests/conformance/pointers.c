@@ -413,7 +413,7 @@ CASE(timers)
 	S(timer_settime(made_timer(), 0, bad, NULL));
 	S(timer_settime(made_timer(), 0, &never, bad));
 	S(timer_gettime(made_timer(), bad));
-	/* Of the C library's own numbers: it keeps such a timer where the number says. */
+	/* The C library's own encoding of a timer: it keeps such a timer where the number says. */
 	S(timer_delete((timer_t)((unsigned long)bad / 2 | 1ul << 63)));
 	S(timer_getoverrun((timer_t)((unsigned long)bad / 2 | 1ul << 63)));
 	S(timer_gettime((timer_t)((unsigned long)bad / 2 | 1ul << 63), &never));
@@ -614,7 +614,7 @@ static int made(long pid)
 
 static char *const arguments[] = {"true", NULL};
 #define TRUE "/bin/true"
-/* Of these one is bad. */
+/* A list for the tests below, in which one pointer is bad. */
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 
 CASE(execute)

@@ -1,4 +1,4 @@
-/* Robust mutexes whose owners die: who learns of it, by which call, and what the mutex is good for afterwards. */
+/* Robust mutexes whose owners die: which thread learns it, by which call, and what the mutex is good for afterwards. */
 #include "case.h"
 
 static void init(pthread_mutex_t *mutex, int type, int protocol, int shared)
@@ -304,7 +304,7 @@ static void *signal_and_die(void *argument)
 	return NULL;
 }
 
-/* Who is woken by a thread that dies with the mutex learns of that when it takes the mutex back. */
+/* A waiter whose waker dies with the mutex held learns that when it takes the mutex back. */
 static void condition(int type, int protocol, void *(*wait)(void *))
 {
 	struct story *story = shared_memory(sizeof *story);

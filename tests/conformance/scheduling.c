@@ -42,7 +42,7 @@ CASE(policies)
 static pthread_mutex_t protected;
 static pthread_mutex_t inherited;
 
-/* A thread whose priority a mutex raises, and what it then is told its own is. */
+/* A thread whose priority a mutex raises, and the value that the thread then reads as its own. */
 static void *change_while_it_holds(void *argument)
 {
 	int outcome = RET(pthread_mutex_lock(&protected));

@@ -96,7 +96,7 @@ CASE(by_sigset)
 	script(sigset);
 }
 
-/* Each after the other, so that each is told what the other installed. */
+/* One after the other, so that each call returns what the one before installed. */
 CASE(by_all_in_turn)
 {
 	install *ways[] = {signal, bsd_signal, ssignal, sysv_signal, __sysv_signal, sigset};

@@ -486,7 +486,7 @@ static void *exit_with_backtrace(void *argument)
 	pthread_cleanup_pop(0);
 }
 
-/* Of the thread's call stack nothing is ours. */
+/* No frame of the thread's call stack is ours. */
 CASE(backtrace_in_a_thread)
 {
 	thrd_t thread;

@@ -18,7 +18,7 @@ fn measurement(run: &Run) -> &Value {
     run.report().get("meter").unwrap_or(run.report())
 }
 
-/// What a rule says of a run.
+/// A rule's advice on a run.
 fn says<'r>(run: &'r Run, rule: &str) -> Vec<&'r str> {
     let advice = measurement(run)["advice"].as_array().expect("advice");
     let of_rule = advice.iter().filter(|advice| advice["rule"] == rule);

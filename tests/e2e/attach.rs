@@ -25,7 +25,7 @@ impl Process {
         process
     }
 
-    /// What the tool says of it, and the document.
+    /// The tool's text about it, and its document.
     fn check(&self, options: &[&str]) -> (Run, Value) {
         let scratch = Scratch::new();
         let json = scratch.join("attached.json");
@@ -50,7 +50,7 @@ fn attached(mode: &str, threads: usize) -> Process {
     Process::start(&program("attached.c"), &[mode], threads)
 }
 
-/// What is waited for, at which function of the program, and who holds it by the tool's knowledge.
+/// The waits: the lock, the function of the program that waits, and the holder that the tool names.
 fn waits(document: &Value) -> Vec<(String, &str, &str)> {
     const OWN: [&str; 6] = ["take", "left", "right", "waits_for_table", "waits_for_news", "main"];
     let one = |thread: &'_ Value| {

@@ -27,7 +27,7 @@ fn a_lock_that_is_kept_must_not_be_taken_on_the_way() {
     assert_eq!(lock_names(run.finding()), ["ready", "registry"], "{}", run.stderr);
 }
 
-/// Who comes needs what a third has that waits for the lock which is kept.
+/// The thread that is still to come needs a lock of a third thread, which waits for the kept lock.
 #[test]
 fn a_chain_of_locks_leads_to_what_is_kept() {
     let run = job("chain").run();
@@ -35,7 +35,8 @@ fn a_chain_of_locks_leads_to_what_is_kept() {
     assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
     assert_eq!(lock_names(run.finding()), ["queue", "ready", "registry"], "{}", run.stderr);
     let run = job("chained").run();
-    // All wait, and so it is known; who was to come is not, so the shortest cycle is told.
+    // All threads wait, so the deadlock is certain. The thread that was to come is not known, so
+    // the shortest cycle is reported.
     assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
     assert_eq!(lock_names(run.finding()), ["ready", "registry"], "{}", run.stderr);
 }

@@ -78,7 +78,7 @@ fn every_mutex_runs_in_every_cell() {
             assert!(ratio("low") <= ratio("median") && ratio("median") <= ratio("high"), "{row:#}");
             assert_eq!(list(&row["rounds"]).len(), 2, "{row:#}");
             list(&row["rounds"]).iter().for_each(|round| fits(cell, round));
-            // Counted, or it is told why not.
+            // Counted, or the report says why not.
             let why = &report["sections"][0]["results"]["futex_not_counted"];
             assert!(row["counted"]["futex_calls"].is_u64() != why.is_string(), "{row:#}, {why}");
         }

@@ -1,5 +1,5 @@
-//! `lockwright bench tables`: that published and measured figures stand side by side, and that what
-//! is missing is told; what is measured is no test's business.
+//! `lockwright bench tables`: published and measured figures stand side by side, and missing ones
+//! are reported. No test checks a measured value.
 
 use serde_json::Value;
 

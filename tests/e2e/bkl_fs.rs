@@ -188,7 +188,7 @@ fn its_locks_are_in_order() {
     }
 }
 
-/// The tables of document 2 after two short rounds.
+/// The tables of Hansen's 2002 patches after two short rounds.
 fn tables(parts: Option<&Path>) -> (String, Value) {
     let scratch = Scratch::new();
     let json = scratch.join("page.json");

@@ -19,7 +19,7 @@ pub struct Browser {
     from: BufReader<File>,
     session: String,
     number: u64,
-    /// Of requests that the page made, but for the page itself.
+    /// The requests that the page made, except for the page itself.
     pub requests: Vec<String>,
     _profile: Scratch,
 }
@@ -153,8 +153,8 @@ impl Browser {
         }
     }
 
-    /// Clicks with the mouse on the middle of what `selector` finds: of a line, half its way, as the
-    /// middle of what surrounds a curve is beside it.
+    /// Clicks with the mouse on the middle of what `selector` finds. On a line it clicks half-way
+    /// along: the middle of a curve's bounding box may not be on the curve.
     pub fn click(&mut self, selector: &str) {
         let find = format!("const e = document.querySelector({selector:?});");
         let middle = "const middle = () => { \

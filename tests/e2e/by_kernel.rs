@@ -16,8 +16,8 @@ use crate::harness::{Run, Scratch, program, run, skip, tool};
 #[path = "../../crates/report/tests/schema/mod.rs"]
 mod schema;
 
-/// The tool with its helper beside it, if the kernel lets us load BPF programs. Else the test is
-/// skipped; in CI it fails.
+/// The tool with its helper in the same directory, if the kernel lets us load BPF programs. Else
+/// the test is skipped; in CI it fails.
 fn traced() -> Option<&'static Path> {
     static TOOL: OnceLock<Option<PathBuf>> = OnceLock::new();
     let tool = TOOL.get_or_init(|| {
@@ -49,7 +49,7 @@ fn traced() -> Option<&'static Path> {
     tool.as_deref()
 }
 
-/// What the tool wrote as JSON, which is held to its published schema.
+/// What the tool wrote as JSON, which is checked against its published schema.
 fn written(json: &Path) -> Option<Value> {
     let document: Value = serde_json::from_str(&fs::read_to_string(json).ok()?).expect("JSON");
     let (_, name) = document["schema"].as_str()?.split_once('-')?;
@@ -76,7 +76,7 @@ fn path(source: &str) -> String {
     program(source).to_str().expect("UTF-8").to_owned()
 }
 
-/// What `futex_counts.c` says of itself.
+/// What `futex_counts.c` prints about itself.
 #[derive(Debug, PartialEq, Eq)]
 struct Counts {
     waits: u64,
@@ -205,7 +205,7 @@ fn a_process_that_runs_is_measured_until_it_ends() {
         (counts.waits, counts.refused, counts.timed_out),
         "{counts:?}"
     );
-    // Of the process alone: its own wakes, and that of the thread that is joined is the kernel's.
+    // Only the process's own wakes count: the wake of a joined thread is the kernel's.
     let woken = |what: &str| document[what].as_u64().unwrap();
     assert_eq!((woken("waking_calls"), woken("woken_threads")), (counts.wakes, counts.woken));
     assert_eq!(document["processes"].as_array().unwrap().len(), 1);
@@ -362,7 +362,7 @@ fn the_programs_locks_its_futexes_and_the_kernels_are_in_one_table() {
     let times: Vec<u64> =
         rows.iter().map(|row| row["waits"]["total_ns"].as_u64().unwrap()).collect();
     assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
-    // Of the kernel's locks, those of this program's threads alone.
+    // Only waits of this program's threads are listed for the kernel's locks.
     let locks = document["kernel"]["locks"].as_array().unwrap();
     let waiters = locks.iter().flat_map(|lock| lock["waiters"].as_array().unwrap());
     let mut pids: Vec<u64> = waiters.map(|waiter| waiter["pid"].as_u64().unwrap()).collect();

@@ -69,8 +69,8 @@ fn the_answers_are_the_c_librarys() {
 
 #[test]
 fn misuse_is_found() {
-    // What `codes` does on purpose: two mutexes unlocked by who does not hold them, one used when
-    // destroyed.
+    // What `codes` does on purpose: it unlocks two mutexes that the thread does not hold, and uses
+    // a destroyed one.
     let run = check(program("c11.c")).arg("codes").run();
     let mut kinds: Vec<_> = run.verdicts().iter().map(|verdict| verdict.0).collect();
     kinds.dedup();

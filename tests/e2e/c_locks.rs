@@ -78,7 +78,7 @@ fn what_does_not_wait_does_not_deadlock() {
 #[test]
 fn what_came_to_nothing_is_over() {
     let run = told("timed");
-    // It is joined by who holds the lock, and backs out.
+    // The lock's holder joins it, and backs out.
     assert_eq!(run.verdicts(), [("join-with-lock-held", "possible")], "{}", run.stderr);
     assert_eq!(run.code(), 0);
     assert_eq!(run.count("acquisitions"), 2, "{:#}", run.report()["summary"]);
@@ -182,7 +182,7 @@ fn readers_of_a_fair_lock_wait_behind_writers() {
     }
     let run = check_with(&["--on-deadlock=kill"], &program).arg("stuck").run();
     let deadlocked = ("circular-dependency", "deadlocked");
-    // Nothing is said of the reader's function, which has not returned.
+    // The report does not mention the reader's function, which has not returned.
     let again = ("recursive-locking", "likely");
     assert_eq!(run.verdicts(), [deadlocked, again], "{}", run.stderr);
     assert_eq!(run.code(), FOUND);

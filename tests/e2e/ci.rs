@@ -1,4 +1,4 @@
-//! What CI services are told, and test runners that run each test under the tool.
+//! Output for CI services, and test runners that run each test under the tool.
 
 use std::fs;
 use std::path::Path;

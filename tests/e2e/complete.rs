@@ -31,7 +31,7 @@ impl Drop for Burners {
     }
 }
 
-/// What the reports of a run say of acquisitions: the checker's, the meter's, or both.
+/// The acquisitions in the reports of a run: the checker's, the meter's, or both.
 fn acquisitions(run: &Run) -> Vec<u64> {
     let report = run.report();
     let measured = report.get("meter").or_else(|| report.get("locks").map(|_| report));

@@ -1,4 +1,4 @@
-//! Debug files and sources from a server: Debian's debuginfod, in a network of its own, as it can be told no
+//! Debug files and sources from a server: Debian's debuginfod, in a network of its own, as it has no option for the
 //! address to listen at.
 
 use std::io::{self, Read, Write};
@@ -82,8 +82,8 @@ fn build_id(program: &Path) -> String {
     id.expect("a build id").to_owned()
 }
 
-/// What `unshare` is to be told for a network that has nothing but a loopback device. Root needs no
-/// user namespace for it, and where root may have none, a container say, a network may do.
+/// The arguments to `unshare` for a network that has only a loopback device. Root needs no user
+/// namespace for it, and where root may have none, a container say, a network may do.
 fn network_of_its_own() -> Option<&'static [&'static str]> {
     const WAYS: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
     WAYS.into_iter().find(|way| {
@@ -93,7 +93,7 @@ fn network_of_its_own() -> Option<&'static [&'static str]> {
     })
 }
 
-/// What `unshare` is to be told so that the server can be used; `None` if it cannot be.
+/// The arguments to `unshare` with which the server works; `None` if it cannot.
 fn able() -> Option<&'static [&'static str]> {
     for (program, package) in
         [("debuginfod", "debuginfod"), ("debuginfod-find", "debuginfod"), ("ip", "iproute2")]

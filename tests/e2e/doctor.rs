@@ -1,4 +1,4 @@
-//! What can be watched and what cannot is told beforehand, with the remedy.
+//! The doctor reports beforehand what can be watched and what cannot, with the remedy.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};

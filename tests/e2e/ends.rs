@@ -1,10 +1,11 @@
-//! How a process ended is told apart: by exit, `_exit`, quick_exit, exec or a signal, or not yet.
+//! The ways in which a process can end are kept apart: by exit, `_exit`, quick_exit, exec or a
+//! signal, or not yet.
 
 use serde_json::{Value, json};
 
 use crate::harness::{ledgers, program, report_again, run, signal, tool, under, until};
 
-/// What the report says of how the process that is at `index` in it ended.
+/// How the report's process number `index` ended.
 fn end(report: &Value, index: usize) -> &Value {
     &report["processes"][index]["end"]
 }
@@ -55,7 +56,7 @@ fn how_the_program_ended_is_told_apart() {
     }
 }
 
-/// What `report` says of the run below a folder.
+/// The output of `report` for the run below a folder.
 fn report_again_of(dir: &std::path::Path) -> (Value, String) {
     let run_dir = ledgers(dir)[0].parent().unwrap().to_owned();
     let json = dir.join("again.json");

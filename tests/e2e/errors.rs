@@ -42,7 +42,7 @@ fn program_not_executable() {
     assert!(run.stderr.contains("directory"), "{}", run.stderr);
 }
 
-/// As shells have it, and env(1) but for the last.
+/// The exit codes are those of shells, and of env(1) except the last.
 #[test]
 fn files_that_are_no_programs() {
     let scratch = Scratch::new();
@@ -75,8 +75,8 @@ fn files_that_are_no_programs() {
     assert_eq!((run.code(), run.text().as_str()), (4, "ran once\n"), "{}", run.stderr);
 }
 
-/// What is in the way of a file is told with the line, before the program runs, and the file stays
-/// what it is.
+/// A mistake in a file is reported with its line before the program runs, and the file stays as it
+/// is.
 #[test]
 fn files_with_mistakes() {
     let scratch = Scratch::new();
@@ -129,7 +129,7 @@ fn ledgers_that_are_none() {
     }
 }
 
-/// Nobody waits for who does not write to a named pipe, wherever one stands in place of a file.
+/// The tool never waits for a writer of a named pipe, wherever one is given instead of a file.
 #[test]
 fn named_pipes_in_place_of_files() {
     let scratch = Scratch::new();
@@ -179,7 +179,7 @@ fn errors_are_coloured_as_asked_for() {
     }
 }
 
-/// Who reads a report may have read enough.
+/// The reader of a report may stop before its end.
 #[test]
 fn a_reader_that_leaves_is_no_failure() {
     let scratch = Scratch::new();
@@ -310,8 +310,8 @@ fn ledger_directory_fills_up_while_the_program_runs() {
     assert!(run.stderr.contains("full") || run.stderr.contains("space"), "{}", run.stderr);
 }
 
-/// One file that cannot be written is told; what it had before stays, and all else that was asked
-/// for is there.
+/// If one file cannot be written, the tool reports it; its old content stays, and all other output
+/// is there.
 #[test]
 fn a_report_that_finds_no_space() {
     let Some(small) = Tmpfs::new("64k") else { return };

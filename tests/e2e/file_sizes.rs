@@ -62,7 +62,7 @@ fn a_program_without_room_for_a_ledger_runs_all_the_same() {
         format!("ulimit -f 1000; '{}' exit 3; echo $?; exit 4", program("ending.c").display());
     let run = limited(checked(&scratch, &[], &script), LEDGER + 1, false);
     assert_eq!((run.code(), run.text().as_str()), (4, "3\n"), "{}", run.stderr);
-    // Who is not watched leaves a record, where it can.
+    // A process that is not watched leaves a record, where it can.
     let script = "ulimit -f 0; /bin/true; echo $?; exit 4";
     for options in [&[] as &[&str], &["--follow=none"]] {
         let run = limited(checked(&scratch, options, script), LEDGER + 1, false);

@@ -1,5 +1,5 @@
-//! `--follow`: which of the processes that a program starts are watched, and what is said of the
-//! others.
+//! `--follow`: which of the processes that a program starts are watched, and what is reported about
+//! the others.
 
 use std::fs;
 use std::path::{Path, PathBuf};

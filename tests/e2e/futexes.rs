@@ -1,5 +1,6 @@
 //! Futexes that programs wait at by themselves: their waits are counted exactly, sorted by what
-//! they are for, and charged to who ended them; a hang is explained; real programs run as ever.
+//! they are for, and charged to the threads that ended them; a hang is explained; real programs run
+//! as ever.
 
 use std::fs;
 use std::path::{Path, PathBuf};

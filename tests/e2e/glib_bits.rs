@@ -88,7 +88,7 @@ fn waits_are_measured_and_blamed() {
     let head = locks.iter().find(|lock| lock["name"] == "head").expect("it is measured");
     let total = &head["total"];
     assert_eq!((&total["acquisitions"], &total["contended"]), (&2.into(), &1.into()), "{head:#}");
-    // Who waits may be woken long after it.
+    // A waiter may be woken long after that.
     assert!(total["hold_ns"].as_f64().unwrap() > 0.0, "{head:#}");
     assert!(total["wait"]["total_ns"].as_f64().unwrap() > 0.0, "{head:#}");
     assert!(run.stderr.contains("A = keeper"), "{}", run.stderr);

@@ -1,5 +1,5 @@
 //! Programs that hang in no cycle, and are killed: the report says what each thread waits for, and
-//! who has it.
+//! which thread has it.
 //!
 //! Those that hang in a cycle are in `deadlocks`, those that are measured in `meter/stuck`.
 
@@ -151,9 +151,9 @@ fn cpu_ticks(pid: u32) -> u64 {
     field(11).unwrap_or(0)
 }
 
-/// The report of a program that has hung for some seconds, by `ripe`, and was killed: for as many as it
-/// takes until `told` holds of who holds the lock that one thread waits for. The tool looks now and
-/// then: who is too quick for it has to try again.
+/// The report of a program that has hung for some seconds, by `ripe`, and was killed: for as many
+/// as it takes until `told` accepts the holder of the lock that one thread waits for. The tool
+/// looks only now and then, so a quick program has to try again.
 fn killed_once(job: impl Fn() -> Job, ripe: fn(u32, u64) -> bool, told: fn(&Value) -> bool) -> Run {
     for seconds in [4, 8, 16, 32, 64] {
         let running = job().current_dir("/").spawn();

@@ -26,7 +26,7 @@ pub fn tests_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").canonicalize().expect("tests folder")
 }
 
-/// The executable built from `tests/programs/<source>`, compiled anew only when it or its flags
+/// The executable built from `tests/programs/<source>`, recompiled only when it or its flags
 /// changed.
 pub fn program(source: &str) -> PathBuf {
     build(source, &[])
@@ -195,7 +195,7 @@ impl Run {
     }
 
     /// What the program never destroyed. Most of these programs leave their locks to the end of the
-    /// process, which is no matter of theirs: so such findings are told apart.
+    /// process, which is not what they test. So such findings are kept apart.
     pub fn untidy(&self) -> &[Value] {
         &self.untidy
     }
@@ -597,7 +597,7 @@ pub fn kept_ledger(scratch: &Scratch) -> PathBuf {
     ledgers(scratch.path()).remove(0)
 }
 
-/// What `report` says of the run's ledgers, for machines and for people.
+/// The output of `report` for the run's ledgers, for machines and for people.
 pub fn report_again(running: &Running) -> (serde_json::Value, String) {
     let dir = running.ledger_dir();
     let json = dir.join("again.json");

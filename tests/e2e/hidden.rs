@@ -14,7 +14,7 @@ use crate::harness::{
     tests_dir, under,
 };
 
-/// A library, and what doctor is to say of it.
+/// A library, and what doctor is to report about it.
 struct Library {
     /// The finding of doctor.
     id: &'static str,
@@ -139,7 +139,7 @@ fn of_qt() {
     QT.holds();
 }
 
-/// What doctor has programs use in place of TBB's mutexes.
+/// The mutexes that doctor advises instead of TBB's.
 #[test]
 fn the_standard_librarys_are_seen() {
     let std = Library { id: "", file: "", flags: &["-DSTD"], needs: ("", ""), is_seen: true };

@@ -1,6 +1,6 @@
-//! What a forked child has of the locks that its parent holds at the fork: nothing is done to their
-//! memory, what the two share is the parent's still, and where the parent took them is told as the
-//! parent's.
+//! What a forked child has of the locks that its parent holds at the fork: the tool does not touch
+//! their memory, shared locks are still the parent's, and the places where the parent took them are
+//! reported as the parent's.
 
 use crate::harness::{FOUND, lock_names, program, under};
 

@@ -4,7 +4,7 @@ use crate::golden::golden;
 use crate::harness::{check, check_with, lock_names, program};
 use crate::missed::{Row, is_told};
 
-/// What is told.
+/// The expected findings.
 const TOLD: &[Row] = &[
     ("join_held.c", "taken", &[("join-with-lock-held", "likely")]),
     ("join_held.c", "released", &[]),

@@ -1,8 +1,8 @@
 //! End to end: small C and C++ programs, and Debian's servers, under the real tool.
 //!
 //! The programs lie in tests/programs and say in their first lines what they do. Golden reports lie
-//! in tests/golden/e2e; `LOCKWRIGHT_BLESS=1` writes them anew. With `LOCKWRIGHT_CI=1` a package
-//! that is not installed fails its test; without, the test says that it was skipped and why.
+//! in tests/golden/e2e; `LOCKWRIGHT_BLESS=1` rewrites them. With `LOCKWRIGHT_CI=1` a package that
+//! is not installed fails its test; without, the test says that it was skipped and why.
 
 mod harness;
 

@@ -126,8 +126,8 @@ pub struct Served {
     pub run: Run,
 }
 
-/// Starts the server on a copy of the data, has `load` use it by its socket (it is told the process
-/// id too), and shuts it down.
+/// Starts the server on a copy of the data, has `load` use it by its socket (`load` gets the
+/// process id too), and shuts it down.
 pub fn serve(
     tools: &Tools,
     job: Job,

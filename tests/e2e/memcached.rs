@@ -41,7 +41,7 @@ pub struct Served<T> {
     pub run: crate::harness::Run,
 }
 
-/// Starts the server, has `load` use it, which is told where it is, and shuts it down.
+/// Starts the server, passes it to `load`, and shuts it down.
 pub fn serve<T>(job: Job, load: impl FnOnce(&Server) -> T) -> Served<T> {
     // No port: another program could take it before the server does.
     let scratch = Scratch::new();
@@ -170,7 +170,7 @@ impl Client {
         self.line()
     }
 
-    /// The value of a key, and what is said of it.
+    /// The value of a key, and the server's line about it.
     pub fn get(&mut self, key: &str) -> String {
         let head = self.ask(&format!("get {key}"));
         let Some(len) = head.strip_prefix("VALUE ").and_then(|rest| rest.rsplit(' ').next()) else {

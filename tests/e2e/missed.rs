@@ -8,7 +8,7 @@ use crate::harness::{FOUND, Run, check, native, program, thread_names, under};
 /// place.
 pub type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-/// What is told.
+/// The expected findings.
 const TOLD: &[Row] = &[
     ("cond_unlocked.c", "nobody", &[("bad-unlock-balance", "likely")]),
     (

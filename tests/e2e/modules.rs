@@ -27,8 +27,8 @@ fn a_lock_in_a_dlopened_module() {
     assert_eq!(run.code(), FOUND);
 }
 
-/// Where there are no symbols an object stands for its functions, in each frame anew. Its whole path
-/// is said once, with what it lacks; in the JSON with each frame.
+/// Without symbols, each frame shows the object instead of a function. Its whole path is said once,
+/// with what it lacks; in the JSON with each frame.
 #[test]
 fn an_object_without_symbols_has_a_short_name() {
     let bare = ["-shared", "-fPIC", "-g0", "-s"];

@@ -14,8 +14,8 @@ use crate::harness::{Run, Running, installed, ledgers, program, run, skip, spawn
 /// Nobody's user id.
 const NOBODY: u32 = 65534;
 
-/// Whether the attacks can be made. Who cannot become another user skips them, plainly; in CI that
-/// fails.
+/// Whether the attacks can be made. A test that cannot become another user says that it skips them;
+/// in CI it fails.
 fn can_become_nobody() -> bool {
     // SAFETY: asks the kernel.
     if unsafe { libc::geteuid() } == 0 {
@@ -310,7 +310,7 @@ fn bases_that_nobody_has_made_beforehand() {
     }
 }
 
-/// A directory above that is somebody else's: he could put another library in the place of ours.
+/// A directory above that is somebody else's: that user could replace our library.
 #[test]
 fn no_library_below_what_nobody_can_rename() {
     if !can_become_nobody() {
@@ -351,8 +351,8 @@ fn nothing_of_the_users_is_deleted() {
     }
 }
 
-/// The process is number 1 or 2 in its namespace, which says nothing of who writes the ledger: it
-/// was cut while it was written, and the process died of that.
+/// The process is number 1 or 2 in its namespace, which does not identify the ledger's writer.
+/// Otherwise the ledger would be cut while it is written, and the process would die.
 #[test]
 fn kept_ledgers_of_another_pid_namespace_stay_whole_while_they_are_written() {
     if !can_become_nobody() {

@@ -239,7 +239,7 @@ fn what_was_initialised_before_the_tool_began_is_known() {
     clean(&run);
 }
 
-/// docs/objects.md shows these programs, and what is said of the first.
+/// docs/objects.md shows these programs, and the report on the first.
 #[test]
 fn the_programs_of_the_page_do_what_it_says() {
     let request = own("own_request.c");

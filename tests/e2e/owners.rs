@@ -54,7 +54,7 @@ fn members_of_heap_and_stack_objects() {
 
 #[test]
 fn members_of_objects_of_classes() {
-    // Of a method that ends in the call of another function, no frame is there to look through.
+    // A method that ends in the call of another function leaves no frame to look through.
     for flags in [&["-O0"][..], &["-O2", "-fno-optimize-sibling-calls"]] {
         let run = check(build("owners.cc", flags)).run();
         assert_eq!(names(&run), expected(IN_CXX), "{flags:?}: {}", run.stderr);

@@ -197,8 +197,8 @@ fn a_server_that_drops_its_privileges_is_watched_on() {
     assert_eq!(report["summary"]["acquisitions"], 6, "{report:#}");
 }
 
-/// Each has a ledger of its own from its first lock on, and nothing is said of the other's. A child
-/// has the first 64 of the locks that its thread holds at the fork, too.
+/// Each has a ledger of its own from its first lock on, and no finding is about the other's. A
+/// child has the first 64 of the locks that its thread holds at the fork, too.
 #[test]
 fn a_child_is_told_apart_however_it_was_forked() {
     let library = build("forks_first.c", &["-shared", "-fPIC"]);

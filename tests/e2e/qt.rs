@@ -99,7 +99,8 @@ fn a_program_of_debians_is_silent_and_measured() {
     }
 }
 
-/// A window that nobody sees, and a thread that draws into it, until the program is told to end.
+/// A window that nobody sees, and a thread that draws into it, until the program gets the signal to
+/// end.
 #[test]
 fn a_program_with_windows_is_silent_and_measured() {
     let Some(program) = example("mandelbrot") else { return };

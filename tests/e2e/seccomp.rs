@@ -18,7 +18,7 @@ fn seccomp_mode_strict_is_survived() {
                     alone.status.code().is_some(),
                     "{command} {how} {place:?}"
                 );
-                // What was not seen is told.
+                // The report says what was not seen.
                 assert!(run.stderr.contains("system calls"), "{command}: {}", run.stderr);
             }
         }

@@ -47,7 +47,7 @@ fn every_step_holds_one_lock_of_the_circle_and_takes_the_next() {
             .iter()
             .map(|step| {
                 let held = step["held"].as_array().unwrap();
-                // Of the cycle's locks it holds one; others may be held besides.
+                // It holds one of the cycle's locks, and may hold others as well.
                 let in_circle: Vec<_> = held.iter().filter_map(|h| h["lock"].as_u64()).collect();
                 assert!(!in_circle.contains(&step["lock"].as_u64().unwrap()), "{source}: {step:#}");
                 assert!(!in_circle.is_empty(), "{source}: {step:#}");

@@ -1,5 +1,5 @@
-//! `lockwright torture`: that broken locks fail, sound ones do not, and what is said of both. Runs
-//! are bounded by acquisitions, not by time.
+//! `lockwright torture`: broken locks fail, correct ones do not, and the report says so. Runs are
+//! bounded by acquisitions, not by time.
 
 use std::process::{Command, Stdio};
 

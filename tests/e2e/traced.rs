@@ -25,7 +25,7 @@ fn traced_locks_are_validated() {
     let run = check(&program).arg("readers").run();
     assert_eq!((run.findings().len(), run.code()), (0, 0), "{}", run.stderr);
     let run = check(&program).arg("timeout").run();
-    // It is joined by who holds the lock, and backs out.
+    // The lock's holder joins it, and backs out.
     assert_eq!(run.verdicts(), [("join-with-lock-held", "possible")], "{}", run.stderr);
     assert_eq!(run.code(), 0);
 }

@@ -1,4 +1,4 @@
-//! `lockwright tune`: what it says of commands that print their own figures. No test depends on how
+//! `lockwright tune`: its results for commands that print their own figures. No test depends on how
 //! long anything takes.
 
 use std::fs;

@@ -6,7 +6,7 @@ use crate::golden::golden;
 use crate::harness::{check, check_with, program};
 use crate::missed::{Row, is_told};
 
-/// What is told.
+/// The expected findings.
 const TOLD: &[Row] = &[
     ("read_handed_on.c", "ended", &[]),
     ("read_handed_on.c", "living", &[]),
@@ -53,7 +53,7 @@ fn no_remedy_is_named_that_does_not_exist() {
     assert!(run.stderr.contains("held for reading"), "{}", run.stderr);
 }
 
-/// What differs from run to run, as who had to wait, keeps these from being golden.
+/// These reports are not golden: which thread had to wait differs from run to run.
 #[test]
 fn the_evidence_is_true() {
     for (source, how, says) in [

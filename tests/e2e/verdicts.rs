@@ -126,7 +126,7 @@ fn rules_that_ship_suppress_hotspots_faults_and_are_counted() {
     assert_eq!(run.code(), FOUND, "{}", run.stderr);
     assert!(run.findings().iter().all(|finding| finding["suppressed"].is_null()));
     assert_eq!(run.report()["suppressions"].as_array().map(Vec::len), Some(0));
-    // Who names them wants them.
+    // A user who names them wants them.
     let run = job(&["--no-default-suppressions", "--suppressions", "default"]);
     assert_eq!(run.code(), 0, "{}", run.stderr);
 

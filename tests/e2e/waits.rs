@@ -27,8 +27,8 @@ fn readers_alone_cannot_deadlock() {
     assert_eq!(run.code(), 0);
 }
 
-/// Who signals needs a lock first whose holder needs what is kept: three threads, of which none goes
-/// on.
+/// The signaller first needs a lock whose holder needs the kept lock: three threads, and none can
+/// go on.
 #[test]
 fn a_signaller_may_need_what_another_has_who_waits_for_the_kept_lock() {
     let run = check(program("wait_kept.c")).arg("through").run();

@@ -7,7 +7,7 @@ use crate::missed::{Row, is_told};
 
 const KEPT: &str = "wait-with-lock-held";
 
-/// What is told.
+/// The expected findings.
 const TOLD: &[Row] = &[
     ("event_kept.c", "signal", &[(KEPT, "likely")]),
     ("event_kept.c", "signal-some", &[(KEPT, "possible")]),

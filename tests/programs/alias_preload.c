@@ -1,4 +1,4 @@
-/* Another library that stands in front of functions of mutexes and reader-writer locks, and calls the C library's by their
+/* Another library that interposes functions of mutexes and reader-writer locks, and calls the C library's by their
  * other names, as libraries did that would not look them up. */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -2,7 +2,7 @@
  *
  *   reclaim     a cache's lock is taken in reclaim, and held where memory is asked for; one thread is enough
  *   outside     it is released first
- *   completion  a thread waits for another's work with a lock held that the other needs to tell of it
+ *   completion  a thread waits for another's work with a lock held that the other needs to report it
  *   separate    with another lock
  */
 #define _GNU_SOURCE

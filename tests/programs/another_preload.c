@@ -1,4 +1,4 @@
-/* Another library that stands in front of pthread_mutex_lock and of free, and calls the next. */
+/* Another library that interposes pthread_mutex_lock and free, and calls the next. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

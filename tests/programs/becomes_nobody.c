@@ -1,5 +1,5 @@
 /* Starts as root and gives its privileges up, as servers do: a child becomes nobody, forks, and executes this program
- * again, each of which uses locks. Waits before that, and after, if it is told to.
+ * again, each of which uses locks. Waits before that, and after, if asked to.
  *
  *   becomes_nobody [wait]    prints its process id first; with `wait`, goes on when its standard input ends
  */

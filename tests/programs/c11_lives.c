@@ -1,7 +1,7 @@
 /* How C11's objects live and end. Argument:
  *
  *   clean        all sorts, initialised, used, destroyed, and initialised again
- *   held         a mutex is destroyed by who holds it
+ *   held         a mutex is destroyed by its holder
  *   used         a mutex is locked after it was destroyed
  *   waited       a condition variable is destroyed while a thread waits on it
  *   mtx-twice    a mutex is destroyed twice

@@ -1,5 +1,5 @@
 /* A thread reads a fair reader-writer lock of liblockwright twice, and another writes it at another time. Nothing hangs
- * (but for stuck): the threads come one after the other, by turns that no tool sees.
+ * (except in stuck): the threads come one after the other, by turns that no tool sees.
  *
  *   twice      as any reader, which waits behind a writer that waits between the two
  *   recursive  the second time by the call that is made for it, which goes ahead of writers

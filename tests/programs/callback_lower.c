@@ -1,6 +1,6 @@
-// A library that is linked against another one, and calls it with a lock held; the other has been told
-// of a function of the first, and calls that at other times. With -DLOWER the one, with -DUPPER the
-// other, else the program.
+// A library that is linked against another one, and calls it with a lock held; the other has a
+// pointer to a function of the first, and calls it at other times. With -DLOWER the one, with
+// -DUPPER the other, else the program.
 #include <pthread.h>
 
 extern void (*made)(void);

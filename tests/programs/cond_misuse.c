@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "two")) {
 		first = begin(waits_in_front, 1);
 		second = begin(waits_in_back, 2);
-		/* Nobody is woken before both may go: who would wait again, would be one more mismatch. */
+		/* No thread is woken before both may go: a thread that waits again would be one more mismatch. */
 		say(&front, &done_front);
 		finish(&back, &done_back);
 		pthread_join(first, NULL);

@@ -1,5 +1,5 @@
-/* A stray write meets what lockdep has on record of a held lock: the program looks for the entry of its mutex in
- * the mapped ledger and changes what was noted of it. A library built with debug-lockdep finds that at the next
+/* A stray write hits what lockdep has recorded of a held lock: the program looks for the entry of its mutex in the
+ * mapped ledger and changes what was noted of it. A library built with debug-lockdep finds that at the next
  * acquisition. Says how many entries it has damaged; with the argument "spare" it only looks for them. */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 		pthread_rwlock_rdlock(&other);
 		pthread_rwlock_unlock(&other);
 	}
-	/* What is new to lockdep makes it compute the outer lock's key anew, from whatever is there: so not yet. */
+	/* A new chain makes lockdep recompute the outer lock's key from whatever is there: so not yet. */
 	pthread_mutex_lock(&outer);
 	for (int i = 0; i < 99; i++)
 		take_inner();

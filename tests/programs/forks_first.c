@@ -1,4 +1,4 @@
-/* A library that asks to be told of forks when it is loaded, and whose handlers use locks: allocators do so. */
+/* A library that registers fork handlers when it is loaded, and whose handlers use locks: allocators do so. */
 #include "forks_unseen.h"
 
 #define LOCKS 100

@@ -1,4 +1,4 @@
-/* A worker that waits until it is told to stop.
+/* A worker that waits until it has to stop.
  *
  *   lost_wakeup_flag bare   what tells it is changed without the worker's mutex
  *   lost_wakeup_flag fixed  with it

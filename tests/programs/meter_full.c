@@ -24,7 +24,7 @@ static void on_trap(int number)
 	trapped++;
 }
 
-/* Of the calling thread. What is trapped is not done. */
+/* Traps a system call of this thread, which is then not done. */
 static void trap(int call)
 {
 	struct sock_filter filter[] = {

@@ -1,5 +1,5 @@
-/* One mutex is held for 10 us, 100 us and 1 ms, from three sites. Argument: rounds of all three (default 100). Of the
- * shortest there are ten in a round. A thread sleeps beside, so that glibc uses atomic instructions.
+/* One mutex is held for 10 us, 100 us and 1 ms, from three sites. Argument: rounds of all three (default 100). A round
+ * has ten of the shortest. Another thread sleeps meanwhile, so that glibc uses atomic instructions.
  *
  * With a second argument: that many holds at one site of 10, 20, 30 and 40 us in turn; those that took more than 1 ms,
  * because the processor was taken away, are not in the truth. */

@@ -191,7 +191,7 @@ static void freed_static_cond(void)
 	free(heap);
 }
 
-/* The same beside one that was initialised: in its page, but not in its cache line. */
+/* The same next to one that was initialised: in its page, but not in its cache line. */
 static void freed_static_cond_beside(void)
 {
 	enum { BLOCKS = 64, SIZE = 96 };

@@ -1,4 +1,4 @@
-/* A lock of the program's own, which the tool knows by what it is told: a futex, so that who waits sleeps. */
+/* A lock of the program's own, which the tool knows by annotations: a futex, so that waiters sleep. */
 #ifndef OWN_H
 #define OWN_H
 #include <limits.h>

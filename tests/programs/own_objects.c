@@ -1,4 +1,4 @@
-/* Objects of the program's own that tell of their lives. The argument says which:
+/* Objects of the program's own that report their lives. The argument says which:
  *
  *   clean             a whole life, twice at one address
  *   init-active       an active object is initialised

@@ -56,7 +56,7 @@ static void take_first(Bank *b, int i)
 #define INIT(object) pthread_mutex_init(&(object)->lock, NULL)
 #define HIDDEN(object) pthread_mutex_init(&(object)->lock, NULL);
 
-/* A name of two things, another call in the line, and a macro: nothing is said of any. */
+/* A name of two things, another call in the line, and a macro: no report names any. */
 static void misleading(struct account *object, struct other *shadow)
 {
 	pthread_mutex_destroy(&object->lock);

@@ -37,7 +37,7 @@ struct named {
 	void *(*run)(void *);
 };
 
-/* By itself: who names it from outside may be late. */
+/* By itself: a thread that names it from outside may be late. */
 static void *run_named(void *arg)
 {
 	const struct named *named = arg;

@@ -4,7 +4,7 @@
  *   order    a lock that is taken inside it is
  *   opened   the signal is unblocked while the lock is held
  *   blocked  the signal is blocked wherever the lock is taken: nothing to report
- *   apart    it is blocked in every thread that takes the lock, but for the one that handles it and takes it
+ *   apart    it is blocked in every thread that takes the lock, except the one that handles it and takes it
  *            nowhere else: nothing
  *   pselect  the lock is held during a wait that lets the signal through
  *   sigset   as same, with the handler installed by sigset

@@ -1,5 +1,5 @@
-/* Has locks that can be told apart by every sort of name, uses each in several ways, and prints which of them the C
- * library has taken by what its mutexes say of themselves: nothing, if they are replaced or not as they should be. */
+/* Has locks that differ in every sort of name, uses each in several ways, and prints which of them the C library has
+ * taken, by the content of its mutexes: nothing, if they are replaced or not as they should be. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Reader-writer locks of both kinds, with threads that give up all the time: who was woken and gives up must pass the
- * turn on, or somebody waits for ever. */
+/* Reader-writer locks of both kinds, with threads that give up all the time: a woken thread that gives up must pass the
+ * turn on, or another one waits for ever. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// A queue with room for one entry. Who waits for room and who waits for an entry do so on one
-// condition variable.
+// A queue with room for one entry. Threads that wait for room and threads that wait for an entry
+// share one condition variable.
 //
 //   taken_signal signal     each wakes one waiter, which is the wrong one once
 //   taken_signal broadcast  each wakes all

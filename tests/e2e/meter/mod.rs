@@ -1,4 +1,4 @@
-//! lockmeter: programs that know the truth about themselves, and what the tool says of them.
+//! lockmeter: programs that know the truth about themselves, and the tool's figures for them.
 
 mod bounces;
 mod full;

@@ -1,4 +1,5 @@
-//! Runs a program under lockmeter: what it says of itself, and what the ledgers say of it.
+//! Runs a program under lockmeter: the figures that it prints about itself, and those in the
+//! ledgers.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -101,7 +102,7 @@ pub fn within(percent: f64, what: &str, measured: f64, truth: f64) -> Result<(),
 }
 
 impl Metered {
-    /// A time is what the program says of itself by `name`: no less than what lay between its
+    /// A time matches what the program itself measured as `name`: no less than what lay between its
     /// calls, and no more than what lay around them (`name_around`), within the 1 % that the clocks
     /// may differ. That is so even where the processor is taken away.
     ///
@@ -117,7 +118,7 @@ impl Metered {
         Err(format!("{name}: {measured:.0} ns measured, {least:.0} to {most:.0} ns in truth"))
     }
 
-    /// What the program says of itself by `name`.
+    /// The figure that the program prints about itself as `name`.
     pub fn truth(&self, name: &str) -> f64 {
         let text = self.run.text();
         let truths: HashMap<_, _> = text.lines().filter_map(|line| line.split_once('=')).collect();

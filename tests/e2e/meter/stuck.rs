@@ -1,5 +1,5 @@
-//! A program that hangs and is killed: the report says what each thread still waits for, and who
-//! has it.
+//! A program that hangs and is killed: the report says what each thread still waits for, and which
+//! thread has it.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn waiting(measured: &Value) -> Vec<(&str, Option<&str>, Vec<&str>)> {
 fn hang(number: i32, to_program: bool) -> Running {
     let mut running = under("meter", &["--keep"], program("meter_stuck.c")).spawn();
     let pid = running.program_id();
-    // Nothing else says of it that it cannot go on.
+    // Nothing else shows that it cannot go on.
     until_asleep(pid, 4);
     std::thread::sleep(HANGS);
     signal(if to_program { pid } else { running.id() }, number);

@@ -149,7 +149,7 @@ fn readers_overlap_and_writers_wait_for_them() {
         run.is_bounded("read_hold", reader.numbers.hold.total_ns)?;
         run.is_bounded("write_hold", writer.numbers.hold.total_ns)?;
         run.is_bounded("write_wait", writer.numbers.wait.total_ns)?;
-        // All of the wait, but for what it took to wake up.
+        // All of the wait, except the time to wake up.
         run.is_bounded("write_wait", run.blame("writer", "reader"))
     });
 }

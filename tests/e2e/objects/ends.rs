@@ -21,7 +21,7 @@ fn says(run: &Run, kind: &str, what: &str) {
     assert_eq!(run.code(), FOUND, "{}", run.stderr);
 }
 
-/// Nothing is to be said of it, and the program does what it does.
+/// There is no finding, and the program works as without the tool.
 fn is_clean(job: impl Fn(&[&str]) -> Job) {
     let run = job(&["--all"]).run();
     assert!(run.findings().is_empty() && run.untidy().is_empty(), "{}", run.stderr);

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::harness::{Job, Run, Scratch, installed, native, tests_dir, under};
 
-/// A program, and what is held against it.
+/// A program, and what is expected of it.
 struct Program {
     /// What it is called.
     name: &'static str,

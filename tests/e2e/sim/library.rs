@@ -35,7 +35,7 @@ fn rust_example() -> String {
 fn rust_library(name: &str, source: &str) -> PathBuf {
     let target = target_tmp().join(name);
     let sources = tests_dir().join("../examples/sim/rust");
-    // A copy, as cargo writes a Cargo.lock beside.
+    // A copy, as cargo writes a Cargo.lock into the folder.
     let folder = target.join("source");
     std::fs::create_dir_all(folder.join("src")).expect("a folder");
     let read = |name: &str| std::fs::read_to_string(sources.join(name)).expect(name);

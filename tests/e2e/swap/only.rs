@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::harness::{Run, build, program, under};
 
-/// The locks of the program, in the order in which it tells of them.
+/// The locks of the program, in the order in which it prints them.
 const LOCKS: [&str; 5] = ["cache_lock", "queue_lock", "other_lock", "heap", "heap, again"];
 
 /// Runs the program under `options`; which of its locks are replaced.

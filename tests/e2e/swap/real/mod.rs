@@ -27,7 +27,7 @@ struct Program {
     needs: &'static [(&'static str, &'static str)],
     /// Has it do its work; fails where anything is not as it should be.
     work: fn(&Arm),
-    /// What is said of it if an update is lost.
+    /// The message if an update is lost.
     loss: &'static str,
 }
 
@@ -56,7 +56,8 @@ impl Arm {
         }
     }
 
-    /// Does `round`, which is told how many there were before, until the time is over. How often.
+    /// Repeats `round`, which gets the number of rounds before it, until the time is over. Returns
+    /// how often.
     fn rounds(&self, mut round: impl FnMut(usize)) -> usize {
         let begun = Instant::now();
         let mut done = 0;
@@ -129,7 +130,7 @@ macro_rules! programs {
 }
 
 programs! {
-    /// Transfers between accounts, and sysbench beside them.
+    /// Transfers between accounts, and sysbench at the same time.
     mariadb: Program {
         needs: &[
             ("mariadbd", "mariadb-server"),

@@ -55,7 +55,7 @@ fn index_then_reads_table() {
 fn again_then_table() {
     let _outer = AGAIN.lock();
     let _inner = AGAIN.lock();
-    // Who reads again must say that it does.
+    // A thread that reads again must say that it does.
     let _table = TABLE.read();
     assert!(*TABLE.read_recursive() < 100);
 }
