@@ -110,7 +110,7 @@ fn controls(ledger: &Ledger) -> u64 {
     classes.map(|row| u64::from(row.locks)).sum()
 }
 
-/// What the header tells of a process, with notes on what is missing.
+/// The process that the header describes, with notes on what is missing.
 pub(crate) fn describe(ledger: &Ledger) -> Process {
     let header = ledger.header();
     let command = ledger.raw_text(header.cmdline);

@@ -136,7 +136,7 @@ pub trait Ended {
 /// What is known of the ends of a run's processes otherwise than by their ledgers.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
-    /// Of those that were waited for.
+    /// The ends of processes that were waited for.
     pub waited_for: Vec<End>,
     /// Tokens of ledgers whose processes still run.
     running: HashSet<u64>,
@@ -148,7 +148,7 @@ impl Ends {
         Self { waited_for, running: running.into_iter().filter_map(token_of).collect() }
     }
 
-    /// Completes what the ledgers say of how these processes ended.
+    /// Completes the ends of these processes where the ledgers do not have them.
     pub fn settle<P: Ended>(&self, processes: &mut [P]) {
         for process in processes {
             let (pid, token, end) = process.end();

@@ -1,5 +1,5 @@
 //! Symbolising of programs that are compiled here, in every way their debug information can lie:
-//! within, beside, by build id, split, shared, gone or of another build.
+//! within, next to the program, by build id, split, shared, gone or of another build.
 
 use std::collections::HashMap;
 use std::fs;
@@ -282,7 +282,7 @@ fn stripped_programs_and_their_debug_files() {
     fs::rename(dir.path("moved"), &program).unwrap();
     fs::remove_dir_all(&root).unwrap();
 
-    // By debug link: beside, in .debug, and under the debug directory.
+    // By debug link: in the same directory, in .debug, and under the debug directory.
     fs::rename(dir.path("elsewhere"), dir.path("bank.debug")).unwrap();
     dir.run("objcopy", &["--add-gnu-debuglink=bank.debug", "bank"]);
     let below = root.join(dir.0.strip_prefix("/").unwrap());

@@ -1,4 +1,4 @@
-//! Whether waits ever end: what follows from who waits for whom.
+//! Whether waits ever end: what follows from which thread waits for which.
 //!
 //! Each wait here lasted from a first look at the process to a second, and owners were read between
 //! the two: what is concluded from them was true at one moment.
@@ -21,9 +21,9 @@ pub enum Verdict {
     },
     /// A thread waits for a lock of one that has ended.
     LeftLocked {
-        /// Who waits.
+        /// The waiter.
         tid: u32,
-        /// Who had it.
+        /// The former owner.
         owner: u32,
     },
     /// Every thread of the process waits for another one to wake it.
@@ -71,7 +71,7 @@ pub fn judge(threads: &[Thread], handled: u64) -> Vec<Verdict> {
     let mut verdicts = cycles(threads, &next);
     for thread in threads {
         let Some(wait) = wait_of(thread) else { continue };
-        // Of a thread that is joined and has ended the wait is over.
+        // The wait for a thread that is joined and has ended is over.
         if let (Holder::Ended(owner), false) = (wait.holder, wait.kind == WaitKind::Join) {
             verdicts.push(Verdict::LeftLocked { tid: thread.tid, owner });
         }

@@ -118,7 +118,7 @@ fn line(text: &str) -> Option<(Mapping, u64)> {
     Some((mapping, offset))
 }
 
-/// What a module's first page says of it.
+/// The contents of a module's first page.
 struct Header {
     bias: u64,
     end: u64,

@@ -16,7 +16,7 @@ pub struct Names<'m> {
 }
 
 impl<'m> Names<'m> {
-    /// Of the process with these mappings, whose root directory is `root`.
+    /// The names in the process with these mappings, whose root directory is `root`.
     pub fn new(maps: &'m Maps, root: &Path) -> Self {
         Self { maps, root: root.to_owned(), images: Images::new(DebugDirs::from_env()) }
     }

@@ -1,10 +1,10 @@
-//! Who called whom in a thread that sleeps in a system call: by the tables that C++ unwinds its
-//! exceptions with (.eh_frame, or .debug_frame), from the stack pointer and the program counter
-//! alone, which is all that the kernel tells of a thread that nobody stops.
+//! The callers of a thread that sleeps in a system call. They are found by the tables with which
+//! C++ unwinds exceptions (.eh_frame, or .debug_frame). The stack pointer and the program counter
+//! must do: the kernel shows no more of a thread that is not stopped.
 //!
-//! Functions that keep their frame in rbp need its value, and who was called may not have saved it.
-//! Then the frame is sought on the stack: where the address lies behind a call of just this
-//! function. A frame that is found by less ends the stack, rather than be guessed.
+//! Functions that keep their frame in rbp need its value, and a callee may not have saved it. Then
+//! the frame is sought on the stack: where the address lies behind a call of just this function. We
+//! do not guess a frame from less evidence: the stack ends there.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ struct Tables {
     bases: BaseAddresses,
 }
 
-/// What a table says of one place.
+/// A table's rule for one place.
 struct Rule {
     /// First address of the function, in the file.
     function: u64,
@@ -78,7 +78,7 @@ pub struct Unwinder<'m> {
 }
 
 impl<'m> Unwinder<'m> {
-    /// Of the process with these mappings, whose root directory is `root`.
+    /// The tables of the process with these mappings, whose root directory is `root`.
     pub fn new(maps: &'m Maps, root: &Path) -> Self {
         Self { maps, root: root.to_owned(), tables: RefCell::default() }
     }
@@ -247,7 +247,7 @@ impl Tables {
         read.unwrap_or_default()
     }
 
-    /// What they say of the instruction at `address`, in the file.
+    /// Their rule for the instruction at `address`, in the file.
     fn rule(&self, address: u64) -> Option<Rule> {
         if self.is_debug_frame {
             let mut section = DebugFrame::new(&self.frames, LittleEndian);

@@ -1,5 +1,5 @@
-//! What a thread that sleeps in futex(2) waits for, and who has it: by the functions that it is in,
-//! and by what the C library and the kernel keep in the words there.
+//! What a thread that sleeps in futex(2) waits for, and which thread has it. The functions that it
+//! is in say so, and the words that the C library and the kernel keep there.
 
 use lockwright_glibc::Version;
 use lockwright_glibc::table::{mutex, rwlock, thread};
@@ -64,7 +64,7 @@ const FUTEX2_PRIVATE: u32 = 128;
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitKind {
-    /// A lock of pthreads whose owner is recorded beside it.
+    /// A lock of pthreads that records its owner.
     Mutex,
     /// A rwlock of pthreads, to read.
     RwlockRead,
@@ -156,7 +156,7 @@ pub fn kind(stack: &[Frame]) -> WaitKind {
     of_java.or(known).unwrap_or(WaitKind::Unknown)
 }
 
-/// Who has what is waited for.
+/// The holder of what is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// This thread of the process.
@@ -165,7 +165,7 @@ pub enum Holder {
     Ended(u32),
     /// A thread of another process, by its id there.
     Elsewhere(u32),
-    /// So many readers, whom nothing names.
+    /// So many readers, which nothing names.
     Readers(u32),
     /// Nobody just now: it is being handed over.
     Nobody,
@@ -186,7 +186,7 @@ pub struct Wait {
     pub object: u64,
     /// The variable that it is or lies in.
     pub name: Option<Name>,
-    /// Who has it.
+    /// The holder.
     pub holder: Holder,
     /// Another process may end it.
     pub is_shared: bool,
@@ -272,7 +272,7 @@ fn has_musl(maps: &Maps) -> bool {
     maps.modules.iter().any(|module| is_musl(name(&module.path)))
 }
 
-/// Where the object is, and who has it.
+/// Where the object is, and its holder.
 fn holder(futex: Futex, kind: WaitKind, tids: &[u32], memory: &impl Memory) -> (u64, Holder) {
     let known = |tid: u32, is_shared: bool| match tid {
         0 => Holder::Nobody,

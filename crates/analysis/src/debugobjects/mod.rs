@@ -105,7 +105,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         Candidate { finding, key, insts: Vec::new(), classes: Vec::new() }
     }
 
-    /// All there is to say of it.
+    /// The whole description of the fault.
     fn fault(&self) -> ObjectFault {
         let row = &self.row;
         let init = self.init();
@@ -145,7 +145,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
-    /// Who uses it.
+    /// Its user.
     fn in_use(&self) -> InUse {
         if let Some(user) = self.user() {
             return InUse::Now(user.thread);
@@ -295,8 +295,7 @@ impl Past {
         (self != Self::default()).then_some(self)
     }
 
-    /// There is more to tell than that it was done: by whom, or where. Of what was done before a
-    /// fork there is not.
+    /// Whether the thread or the place is known. Neither is for an operation before a fork.
     fn is_told(&self) -> bool {
         self.thread != 0 || self.stack != 0
     }

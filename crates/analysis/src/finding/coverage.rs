@@ -7,7 +7,7 @@ use lockwright_ledger::layout::{bounded, stopped};
 
 use crate::named::named;
 
-/// Something of a process that was not watched, or is not on record any more.
+/// A part of a process that was not watched, or whose record is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Process id; 0 where it is not known.
@@ -53,7 +53,7 @@ pub enum Missing {
         /// The program.
         exe: String,
     },
-    /// A ledger could not be read, or is gone: the words are those of who tried to read it.
+    /// A ledger could not be read, or is gone: the words are the reader's.
     Ledger {
         /// In one word.
         reason: &'static str,
@@ -147,7 +147,7 @@ pub enum Note {
     ChildrenUnwatched(u64),
     /// Rows of its ledger claim what others have claimed before.
     RowsRefused(u64),
-    /// Allocations could not be tracked for want of memory.
+    /// Allocations could not be tracked because there was no memory.
     AllocationsLost(u64),
     /// Pairs of locks were recorded as pairs of their classes only.
     PairsFolded(u64),

@@ -1,4 +1,4 @@
-//! What a thread that others wait for does meanwhile, as the kernel shows it to who looks.
+//! What a thread that others wait for does meanwhile, as the kernel shows it at that moment.
 
 use serde::Serialize;
 

@@ -32,7 +32,7 @@ pub enum LockKind {
     Semaphore = "semaphore",
     /// The control of pthread_once, which is held while its routine runs.
     Once = "once control",
-    /// Of a kind that only a newer lockwright knows.
+    /// A kind that only a newer lockwright knows.
     Other = "lock",
 }
 }

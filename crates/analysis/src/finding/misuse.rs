@@ -93,7 +93,7 @@ pub enum Misuse {
         semaphore: bool,
         /// The wait may end by itself.
         timed: bool,
-        /// What is known of who signals.
+        /// What is known about the signallers.
         signalled: Signalled,
     },
     /// A condition variable is signalled by a thread whose function has not taken the waiters'
@@ -109,9 +109,9 @@ pub enum Misuse {
     SignalTaken {
         /// The variable.
         condvar: Option<Name>,
-        /// Who was woken, and waits again.
+        /// The thread that was woken, and waits again.
         taker: ThreadInfo,
-        /// Who waited meanwhile.
+        /// The thread that waited meanwhile.
         waiter: ThreadInfo,
     },
     /// A condition variable is used with two mutexes: those of the finding.
@@ -173,9 +173,9 @@ pub enum Signalled {
         /// Which of the finding's locks. It is followed by those of the others, and these come after
         /// all that are kept.
         lock: usize,
-        /// One of these, of the signaller and of who waits has waited for an event before.
+        /// One of the threads between, the signaller or the waiter has waited for an event before.
         has_heard: bool,
-        /// Who has that lock, who has what this one waits for, and so on.
+        /// The holder of that lock, the holder of the lock that this one waits for, and so on.
         between: Vec<ThreadInfo>,
     },
     /// These have signalled, and took none on their way.

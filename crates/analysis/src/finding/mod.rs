@@ -344,10 +344,10 @@ pub struct Frame {
     pub function_size: Option<u64>,
     /// Inlined into the next frame.
     pub inlined: bool,
-    /// Of a function that was seen to return with the lock it was called for.
+    /// The function was seen to return with the lock that it was called for.
     #[serde(skip)]
     pub wraps: bool,
-    /// Of a function that made many locks in the run, each at a place of its own.
+    /// The function made many locks in the run, each at a place of its own.
     #[serde(skip)]
     pub makes: bool,
 }
@@ -371,7 +371,7 @@ pub struct Summary {
     pub contended: u64,
     /// Processes.
     pub processes: u64,
-    /// Records lost for want of space.
+    /// Records lost because there was no space.
     pub lost: u64,
     /// Whether that is all there was.
     #[serde(skip)]
@@ -472,7 +472,7 @@ pub struct Waiting {
     pub stack: Vec<Frame>,
     /// The live threads that hold the lock.
     pub holders: Vec<Holder>,
-    /// Of a wait for a signal: live threads that have signalled before, and wait for a lock that
+    /// For a wait for a signal: live threads that have signalled before, and wait for a lock that
     /// this one keeps.
     pub signallers: Vec<StuckSignaller>,
     /// The futex, of a wait for one.
@@ -489,7 +489,8 @@ pub struct StuckSignaller {
     pub lock: Name,
     /// Where it waits, innermost frame first.
     pub stack: Vec<Frame>,
-    /// Who has that lock, who has what this one waits for, and so on; none if the waiter keeps it.
+    /// The holder of that lock, the holder of the lock that this one waits for, and so on; none if
+    /// the waiter keeps it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub between: Vec<ThreadInfo>,
     /// All live threads that were seen to signal are stuck so.
@@ -530,9 +531,9 @@ pub struct Holder {
     pub waits: bool,
     /// The function that took the lock had returned when the thread came to wait.
     pub has_returned: bool,
-    /// It runs and takes no lock that is watched. Only known by who looked while it did.
+    /// It runs and takes no lock that is watched. Known only if the tool looked meanwhile.
     pub busy: Option<Busy>,
-    /// The call that it is blocked in, for a descriptor. Only known by who looked while it was.
+    /// The call that it is blocked in, for a descriptor. Known only if the tool looked meanwhile.
     pub blocked: Option<Blocked>,
     /// Where it took the lock, innermost frame first.
     pub stack: Vec<Frame>,

@@ -26,7 +26,7 @@ pub struct ObjectFault {
     pub made_unshown: bool,
     /// Who destroyed it.
     pub ended: By,
-    /// Who uses it.
+    /// Its user.
     pub in_use: InUse,
     /// A function of the program's has repaired its state.
     pub fixed: bool,
@@ -45,7 +45,7 @@ pub enum By {
     Parent(Option<ThreadInfo>),
 }
 
-/// Who uses an object.
+/// The user of an object.
 #[derive(Clone, Debug)]
 pub enum InUse {
     /// A thread that is at it at that moment.

@@ -12,7 +12,7 @@ use super::{Name, ThreadInfo};
 pub struct OrderFault {
     /// What was found.
     pub fault: Fault,
-    /// What the grade rests on, in the order in which it is told.
+    /// What the grade rests on, in the order of the report.
     pub evidence: Vec<Evidence>,
     /// What to do about it, the best first.
     pub remedies: Vec<Remedy>,
@@ -125,9 +125,9 @@ pub enum OrderedBy {
 pub struct Crossing {
     /// What it is.
     pub by: OrderedBy,
-    /// Who comes before.
+    /// The thread that comes first.
     pub from: ThreadInfo,
-    /// Who comes after.
+    /// The thread that comes after it.
     pub to: ThreadInfo,
 }
 
@@ -174,13 +174,13 @@ pub enum Evidence {
         /// Its end among the locks.
         end: usize,
     },
-    /// Who joins has waited on a condition before, with a mutex that the joined thread takes.
+    /// The joiner has waited on a condition before, with a mutex that the joined thread takes.
     MayHaveHeard {
         /// Its end among the locks.
         end: usize,
     },
-    /// The joined thread signals a condition with the lock held that who joins holds, once, and soon
-    /// before its end: it may tell of that.
+    /// The joined thread signals a condition once, soon before its end, and holds the joiner's lock
+    /// then. The signal may announce its end.
     SignalsAtItsEnd {
         /// Its end among the locks.
         end: usize,
@@ -259,7 +259,7 @@ pub enum Evidence {
         steps: [usize; 2],
         /// The lock.
         gate: Name,
-        /// Who holds it.
+        /// The holder.
         holder: ThreadInfo,
     },
     /// One of two steps needs a lock that another thread took before, and the other step is over
@@ -316,14 +316,14 @@ pub enum Evidence {
     },
     /// What runs as a library is loaded or unloaded does so with the loader's lock held.
     HeldWhileLoading,
-    /// Who calls `pthread_once` waits as long as another thread runs the routine.
+    /// A caller of `pthread_once` waits as long as another thread runs the routine.
     HeldWhileInitialising {
         /// The control among the locks.
         once: usize,
     },
     /// The callback of `dl_iterate_phdr` runs with the lock of the loader's list held.
     HeldInCallback,
-    /// Who enters a context with the other lock held and takes it there waits for itself.
+    /// A thread that enters a context with the other lock held and takes it there waits for itself.
     ContextEntered {
         /// The context among the two locks.
         context: usize,

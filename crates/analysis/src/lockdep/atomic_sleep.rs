@@ -1,6 +1,6 @@
-//! Locks that sleep, acquired inside locks that spin, without the program having said of either how
-//! it waits: the part of the kernel's CONFIG_DEBUG_ATOMIC_SLEEP that the recorded contexts tell.
-//! Where it did say so, the engine has met it (`finding_kind::WAIT_CONTEXT`).
+//! Sleeping locks that are acquired inside spinning ones, where the program has declared neither:
+//! the part of the kernel's CONFIG_DEBUG_ATOMIC_SLEEP that the recorded contexts show. Where the
+//! program declared how its locks wait, the engine finds it (`finding_kind::WAIT_CONTEXT`).
 
 use lockwright_ledger::rows::{Class, Node, mode, wait_type};
 

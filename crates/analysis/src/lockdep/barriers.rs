@@ -1,15 +1,16 @@
 //! Locks that are kept at a barrier, and that another thread takes before it comes there.
 //!
 //! If that thread comes to the lock when the first is at the barrier already, neither goes on: the
-//! first waits for it there. What is held at a barrier is on record, and which threads met; so for
-//! each lock that is kept it is looked who of the others took it on the way. What lies before the
-//! hold in every run, or is kept from it by another lock, cannot come too late for it.
+//! first waits for it there. The ledger records the locks held at a barrier, and the threads that
+//! met there. So for each lock that is kept we look for other threads that took it on the way. What
+//! lies before the hold in every run, or is kept from it by another lock, cannot come too late for
+//! it.
 //!
 //! The same goes for a lock that is held by a third who waits for the one that is kept, and so on:
 //! see [`super::chains`].
 //!
-//! Which threads come is sure only if no more than the barrier is for were seen to come. Rounds beyond
-//! those that are on record are not looked at.
+//! Which threads come is sure only if no more than the barrier is for were seen to come. Unrecorded
+//! rounds are not looked at.
 
 use std::collections::{HashMap, HashSet};
 
@@ -208,7 +209,7 @@ fn is_wait(model: &Model<'_>, id: u32) -> bool {
         .is_some_and(|node| node.class == 0 && node.mode & mode::BARRIER != 0 && node.parent != 0)
 }
 
-/// The rounds on record, and by segment that ended at a barrier, which of them.
+/// The recorded rounds, and for each segment that ended at a barrier the number of its round.
 fn rounds(model: &Model<'_>) -> (Vec<Round>, HashMap<u32, usize>) {
     let segment = |id: u32| model.ledger.get::<Segment>(id);
     let mut rounds = Vec::new();
@@ -263,7 +264,7 @@ fn taken(
     let given_up = GivenUp::new(model.ledger);
     for id in 1..model.trie.len() {
         let Some((by, node)) = taken_by(model, id) else { continue };
-        // With nothing held the class is on record.
+        // With nothing held only the class is recorded.
         let inst = match node.inst {
             0 => single.get(&node.class).copied().unwrap_or(0),
             inst => inst,
@@ -280,7 +281,7 @@ fn taken(
     taken
 }
 
-/// The acquisition that a node tells of, and waits for the lock.
+/// The acquisition of a node, if it waits for the lock.
 ///
 /// A condition wait with nothing else held takes its mutex again as it was taken before: of that
 /// there is no node of its own.

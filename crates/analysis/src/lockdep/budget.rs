@@ -22,7 +22,7 @@ impl Budget {
         !self.spent_out
     }
 
-    /// Whether something was not looked at for want of steps.
+    /// Whether the steps ran out, and so something was not looked at.
     pub fn is_spent_out(&self) -> bool {
         self.spent_out
     }

@@ -1,11 +1,11 @@
 //! Callbacks under a lock: a library calls a function of its user with a lock held that it takes
 //! where its user calls it. If that function calls the library, its thread waits for itself.
 //!
-//! The stacks of all contexts tell. Of a lock that is held, the function that took it is in a
-//! module, the library. Further in on the stack of what was acquired meanwhile there is a function
-//! of another module: the callback. Libraries call each other all the time with locks held, and
-//! those that are called so know nothing of their callers. So the module of the callback counts
-//! only if it was seen to call the library where that takes the very lock, or another of its class;
+//! The stacks of all contexts show it. The module of the function that took a held lock is the
+//! library. The stack of a lock acquired meanwhile has, further in, a function of another module:
+//! the callback. Libraries call each other all the time with locks held, and the called ones know
+//! nothing about their callers. So the module of the callback counts only if it was seen to call
+//! the library where that takes the very lock, or another of its class;
 //! and what the library is itself linked against is used by it, and called back never.
 //!
 //! This needs no call back to have been made: one that was made is a deadlock. It is `likely` where
@@ -95,10 +95,10 @@ impl Callback {
     }
 }
 
-/// A library's lock, and who calls the library.
+/// A library's lock, and the library's callers.
 #[derive(PartialEq, Eq, Hash)]
 struct Side {
-    /// Of the lock.
+    /// The lock's group.
     group: u32,
     /// It is held for reading.
     reads: bool,
@@ -293,8 +293,8 @@ impl<'m, 'a> Search<'m, 'a> {
     }
 }
 
-/// Which stacks have a library, beside the language's own, among their modules: most have none, and
-/// need no names.
+/// The stacks with a library among their modules that is not the language's own. Most have none,
+/// and need no names.
 struct Libraries<'s, 'm, 'a> {
     search: &'s Search<'m, 'a>,
     /// By stack.

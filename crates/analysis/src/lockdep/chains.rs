@@ -2,9 +2,9 @@
 //! keeps while it waits for the first: with them a wait for something that is no lock is part of a
 //! cycle of more than two threads.
 //!
-//! Of a chain each part is taken by a thread of its own, and all of them may be where they are at
-//! the same time, by what is known of their order and of the locks that they hold in common. Only
-//! what was seen of the very locks counts.
+//! In a chain a thread of its own takes each part. By what is known of their order and their common
+//! locks, all of these threads can be at their places at the same time. Only what was seen of the
+//! very locks counts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -87,7 +87,7 @@ impl<'m, 'a> Chains<'m, 'a> {
 
     /// The shortest chain from the lock that the last of `given` waits for, which is `from`, to
     /// `kept`, whose parts may all meet each other and the `given`. `parts` is what
-    /// [`Chains::leading_to`] says of `kept`. Empty if the first is the second.
+    /// [`Chains::leading_to`] returns for `kept`. Empty if the first is the second.
     pub fn find(
         &mut self,
         judge: &Judge<'_, '_>,

@@ -431,7 +431,7 @@ impl Found {
     }
 }
 
-/// What was on record in this process that could have ordered threads.
+/// The recorded events of this process that could have ordered threads.
 pub fn orders_threads(model: &Model<'_>) -> Vec<OrderedBy> {
     let has = |kind| model.ledger.rows::<Sync>().any(|(_, sync)| sync.kind == kind);
     let mut all = vec![OrderedBy::Creation, OrderedBy::Join];
@@ -556,7 +556,7 @@ fn other_order(
     let rarest = (0..n).rev().min_by_key(|&i| seen(i)).unwrap_or(0);
     let name = |i: usize| involved.names[i % n].clone();
     match view.place(verdict.acquisitions[rarest].context.acquired) {
-        // The same code takes them in all orders: it is the locks that are to be told apart.
+        // The same code takes them in all orders: the locks need an order of their own.
         Some(place) if is_one_place(view.model, verdict) => Remedy::OrderOfTheirOwn { place },
         place => Remedy::TakeBefore { first: name(rarest + 1), second: name(rarest), place },
     }

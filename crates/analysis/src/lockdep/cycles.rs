@@ -61,9 +61,9 @@ pub struct Limits<'b> {
     pub work: &'b mut Work,
 }
 
-/// Visits every cycle of two locks, then the longer ones by length while the budget lasts. Of the
-/// cycles through one start that have more locks than `threads`, only the shortest: no deadlock has
-/// more locks than threads, so such cycles differ in nothing that matters.
+/// Visits every cycle of two locks, then the longer ones by length while the budget lasts. If
+/// cycles through one start have more locks than `threads`, it visits only the shortest: no
+/// deadlock has more locks than threads, so such cycles differ in nothing that matters.
 ///
 /// Every cycle begins at its vertex of least number, so that each is met once.
 pub fn shortest_first<C>(

@@ -12,7 +12,7 @@ use crate::view::occurrence::Acquisition;
 pub struct Enclosure {
     /// The lock.
     pub lock: LockRef,
-    /// Who holds it around one of the two.
+    /// The thread that holds it around one of the two.
     pub holder: u32,
 }
 

@@ -53,10 +53,10 @@ impl Ends {
     /// holds while joining, the other has had it since, and this is how threads are joined that
     /// list themselves as done.
     ///
-    /// Where it need not wait, as the other is done already, it hears of that in its hold of the lock all
-    /// the same. The other may have told of it where it signals a condition once, shortly before its
-    /// end, with the lock held. And where the function that joins has passed the same place without a
-    /// join, it may decide by what the lock guards, as those do that count users.
+    /// If the other thread is done already, the joiner need not wait, but it learns that while it holds the lock. The
+    /// other thread may have announced its end by signalling a condition once, shortly before, with the lock held. And
+    /// where the function that joins has passed the same place without a join, it may decide by what the lock guards,
+    /// as those do that count users.
     pub fn grade(
         &self,
         model: &Model<'_>,

@@ -52,10 +52,11 @@ pub enum Obstacle {
     /// Step `.0` came after a bound of what orders threads: whether something orders the steps is not
     /// known.
     Late(usize),
-    /// Step `.0` reads what the next holds as a reader, and no writer is on record that is sure to
-    /// be able to come between.
+    /// Step `.0` reads what the next holds as a reader, and no recorded writer can come between for
+    /// sure.
     Between(usize),
-    /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which is not on record.
+    /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which one is not
+    /// recorded.
     Doubt(usize, usize, u32),
     /// Steps `.0` and `.1` hold a common lock, which is that of node `.2`.
     Guard(usize, usize, u32),

@@ -43,7 +43,7 @@ impl LeftHolds {
             call.inside |= what.inside > 0;
             call.outside |= what.outside || what.released > 0;
         }
-        // A thread that ends with a lock is told as that.
+        // A thread that ends with a lock has a finding of its own.
         let ended: HashSet<(u32, u32)> = model
             .ledger
             .rows::<Row>()
@@ -57,7 +57,7 @@ impl LeftHolds {
             }
             Some(match call.inside {
                 true => Grade::Likely,
-                // Who takes a lock for good may mean it, if nobody else ever wants it.
+                // A thread may mean to keep a lock for good, if no other thread ever wants it.
                 false if is_wanted_elsewhere(model, row) => Grade::Possible,
                 false => Grade::Untidy,
             })
@@ -71,7 +71,7 @@ impl LeftHolds {
     }
 }
 
-/// The return address within the function that has returned; 0 if it is not on record.
+/// The return address within the function that has returned; 0 if it was not recorded.
 fn address(model: &Model<'_>, row: &Row) -> u64 {
     let level = usize::from(LeftHeld::from_bits(row.detail).level);
     let stack = model.ledger.stack(row.other_stack).map(|(frames, _)| frames);

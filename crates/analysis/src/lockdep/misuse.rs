@@ -1,4 +1,5 @@
-//! Misuse of locks, met while it happened: what was done, by whom, and the other side of it.
+//! Misuse of locks, seen while it happened: what was done, by which thread, and the other side of
+//! it.
 
 use std::cell::OnceCell;
 
@@ -58,9 +59,9 @@ struct Case<'t, 'm, 'a> {
     thread: ThreadInfo,
     /// The other side, if there is one.
     other: Option<Other>,
-    /// Who signals what is waited on with a lock kept.
+    /// The signallers of what is waited on with a lock kept.
     signallers: Signallers,
-    /// Of a lock that was leaked.
+    /// The grade of a leaked lock.
     leak: Option<Grade>,
 }
 
@@ -272,7 +273,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         matches!(kind, lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK)
     }
 
-    /// What was done, with all there is to say of it.
+    /// What was done, with all that is known about it.
     fn misuse(&self) -> Misuse {
         let row = &self.row;
         let by_wait = self.is_by_wait();
@@ -329,7 +330,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
-    /// Who signals, in the words of a finding.
+    /// The signallers, in the words of a finding.
     fn signalled(&self) -> Signalled {
         let threads =
             |ids: &[u32]| ids.iter().map(|&id| self.view.model.thread(id)).collect::<Vec<_>>();

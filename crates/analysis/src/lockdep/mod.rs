@@ -48,7 +48,7 @@ use crate::view::occurrence::{Context, Level};
 use crate::view::process_view::ProcessView;
 
 /// The findings of one process. What is seen of instances goes before what is seen of classes, and
-/// what happened before what might: the same thing is told once.
+/// what happened before what might: the same thing is reported once.
 pub(crate) fn findings(
     view: &ProcessView<'_, '_>,
     progress: &dyn Progress,
@@ -61,7 +61,7 @@ pub(crate) fn findings(
         .collect();
     let is_met = |kind: Kind, candidate: &Candidate| met.contains(&(kind, candidate.insts.clone()));
     let is_new = |candidate: &Candidate| {
-        // A handler that takes its thread's lock again is told as such.
+        // A handler that takes its thread's lock again is reported as InconsistentState only.
         let again = candidate.finding.kind == Kind::RecursiveLocking;
         !(is_met(candidate.finding.kind, candidate)
             || again && is_met(Kind::InconsistentState, candidate))

@@ -27,7 +27,7 @@ use crate::view::process_view::ProcessView;
 const WALK: u64 = 200_000_000;
 /// Contexts kept for one direction of one class.
 const MOST_CONTEXTS: usize = 4096;
-/// Ways of taking one lock again that are told apart.
+/// Ways of taking one lock again that are listed.
 const MOST_AGAIN: usize = 10_000;
 
 /// Independent cycles of pairs that would not all happen to be free of a cycle: three pairs in a
@@ -49,8 +49,8 @@ struct Nest {
 pub struct Nestings {
     /// The findings.
     pub candidates: Vec<Candidate>,
-    /// Sets of classes that one place of the program nests either way: what there is to say of
-    /// cycles among these alone is said in `candidates`.
+    /// Sets of classes that one place of the program nests either way. The findings about cycles
+    /// among these alone are in `candidates`.
     pub judged: Vec<Vec<u32>>,
 }
 

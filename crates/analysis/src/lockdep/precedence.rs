@@ -17,10 +17,10 @@
 //! T1: L(B) L(A) U(B) L(C) ...    T1's hold of A began within one of B: before T2's hold of B
 //! ```
 //!
-//! What was taken within the very hold is known only where something told it apart from earlier
-//! ones: the hold lasts from one segment to the next, in which the lock is not taken anew. (In one
-//! segment a lock that is taken and released once more leaves no trace.) Nothing is known of
-//! what was tried for and of what had a deadline, unless it was had.
+//! What was taken within this very hold is known only if something separates the hold from earlier
+//! ones. It must last from one segment to the next, and the lock is not taken again there. (A lock
+//! that is taken and released once more in one segment leaves no trace.) Trylocks and timed locks
+//! count only if they succeeded.
 
 use std::collections::{HashMap, HashSet};
 
@@ -48,7 +48,7 @@ pub struct Contradiction {
     pub held: [u32; 2],
 }
 
-/// An acquisition on record.
+/// A recorded acquisition.
 #[derive(Clone, Copy)]
 struct Taken {
     node: u32,
@@ -65,11 +65,11 @@ pub struct Precedence {
     by_segment: HashMap<u32, Vec<Taken>>,
     /// The thread's next segment.
     next: HashMap<u32, u32>,
-    /// Locks, and classes, of which not all acquisitions are on record.
+    /// Locks, and classes, of which not all acquisitions are recorded.
     unsure: HashSet<(u32, u32)>,
     /// By thread.
     holds: HashMap<u32, Vec<Hold>>,
-    /// Rows are missing: lost for want of space, cut off or damaged.
+    /// Rows are missing: lost because there was no space, cut off or damaged.
     is_incomplete: bool,
 }
 
@@ -125,15 +125,14 @@ impl Precedence {
         this
     }
 
-    /// Why the threads cannot all be where `acquisitions` have them; `None` where nothing on record
-    /// says so.
+    /// Why the threads cannot all be where `acquisitions` have them; `None` if no record says so.
     pub fn contradiction(
         &self,
         model: &Model<'_>,
         acquisitions: &[Acquisition],
     ) -> Option<Contradiction> {
         let trie = &model.trie;
-        // Where a hold began is known only of what is on record whole.
+        // The beginning of a hold is known only if the record is complete.
         if self.is_incomplete {
             return None;
         }
@@ -230,7 +229,7 @@ impl Precedence {
         }
         let is_beginning = |taken: &&Taken| may_begin(model, taken.node, &first.node);
         let mut beginnings = self.of_segment(begin).filter(is_beginning).peekable();
-        // Of what began only after the acquisition was first made, this may be an earlier one.
+        // If the hold began only after the first such acquisition, this may be an earlier one.
         let until = match begin == acquisition.segment {
             true => self.order_of(model, acquisition),
             false => u32::MAX,
@@ -274,7 +273,7 @@ impl Precedence {
         let kind = model.classes.kind(held.class);
         let is_mutex =
             matches!(kind, lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK);
-        // Of other locks that are tried for with nothing held it is not on record who did.
+        // For other locks, trylocks with nothing held are recorded without the thread.
         let is_seen = is_mutex || held.parent != 0 || held.mode & mode::TRY == 0;
         if is_unsure || !is_seen {
             return None;
@@ -311,7 +310,7 @@ impl Precedence {
                 node.inst == other.inst && excludes(node, other) && is_in_hold(id)
             })
         };
-        // Where too many were nested, it is not on record which.
+        // If too many were nested, the record does not say which.
         let takes = |id: u32, inst: u32| {
             trie.node(id).is_some_and(|node| {
                 node.class != 0 && (node.inst == inst || node.inst == 0 && node.parent != 0)
@@ -432,7 +431,7 @@ fn may_begin(model: &Model<'_>, id: u32, held: &Node) -> bool {
     let trie = &model.trie;
     let Some(node) = trie.node(id) else { return false };
     match node.class {
-        // A mutex that is held alone comes back as it was; any other is taken anew.
+        // A mutex that is held alone comes back as it was; any other is taken again.
         0 => {
             node.mode & mode::COND_WAIT != 0
                 && trie.node(node.parent).is_some_and(|only| {

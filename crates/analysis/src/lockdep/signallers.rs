@@ -1,5 +1,5 @@
-//! Who wakes a thread that waits with a lock kept, and whether that thread must take the lock
-//! first: then neither goes on.
+//! The threads that wake a thread which waits with a lock kept, and whether they must take that
+//! lock first: then neither goes on.
 //!
 //! What a thread takes on its way to a signal is what it holds at the signal, and what it took in
 //! the *round* before: since it last told anybody anything (`engines/lockdep/wakeup.rs`). Only such
@@ -69,7 +69,7 @@ enum Needed {
     Surely,
 }
 
-/// The signallers of what `row` (`id`) tells of a wait for, with locks kept.
+/// The signallers of the wait in `row` (`id`), which keeps locks.
 pub fn of(view: &ProcessView<'_, '_>, ways: &Ways<'_, '_>, id: u32, row: &Row) -> Signallers {
     let rounds = Rounds::of(view.model, id, row);
     let kept: Vec<Node> = kept(view, row).collect();
@@ -166,7 +166,7 @@ fn meets(model: &Model<'_>, waits: &[u32], segment: u32) -> bool {
 /// Of each thread its first signal after a wait began, by row.
 struct FirstSignals {
     first: HashMap<u32, u32>,
-    /// Signals of each thread that are on record.
+    /// The number of recorded signals of each thread.
     recorded: HashMap<u32, u32>,
 }
 
@@ -320,8 +320,8 @@ impl Acquired {
     }
 }
 
-/// The first of the kept locks that a thread has taken which holds what `node` tells of: that, and the
-/// lock as it is kept.
+/// The first of the kept locks that the thread at `node` has taken: that acquisition, and the lock
+/// as it is kept.
 fn outermost<'k>(
     view: &ProcessView<'_, '_>,
     kept: &'k [Node],

@@ -4,8 +4,8 @@
 //! If the handler takes a lock that its own thread holds, that thread waits for itself. One thread
 //! is enough for it, and which one ran the handler in this run does not matter: a handler runs in
 //! any thread that does not block its signal. What takes several locks and threads (the kernel's
-//! safe -> unsafe orders and lock inversions) is a cycle and found as one; here is how such a cycle
-//! is told.
+//! safe -> unsafe orders and lock inversions) is a cycle and found as one; this module puts such a
+//! cycle into a finding.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,7 +33,7 @@ struct Use {
     thread: u32,
 }
 
-/// What is on record of one class and one signal.
+/// The records of one class and one signal.
 #[derive(Default)]
 struct Uses {
     /// With the signal open.
@@ -239,7 +239,7 @@ pub fn remedies(signal: u32, lock: usize) -> Vec<Remedy> {
     vec![Remedy::BlockSignal { signal, lock }, Remedy::LessInHandler]
 }
 
-/// Tells of a cycle as of what handlers do, where they take part in it; false where none does.
+/// Describes a cycle by what handlers do, if they take part in it; false if none does.
 pub fn tell(
     view: &ProcessView<'_, '_>,
     acquisitions: &[Acquisition],

@@ -1,12 +1,12 @@
 //! Signals that the wrong one of several kinds of waiters takes.
 //!
 //! Threads that wait for different things on one condition variable need a broadcast: a signal wakes
-//! one of them, perhaps not one that it is meant for. That a thread was woken, did nothing and waits
-//! again, while another waits in another function, is what the run has of it. By itself it is no
-//! fault: who waits for the same thing in two functions is woken for nothing whenever a third thread
-//! comes first. So it is told only where one of these functions signals that condition variable, too:
-//! then its waiters and it are not the same kind, as who waits for room in a queue and who waits for
-//! entries. What a thread waits for is not seen: `possible` at most.
+//! one of them, perhaps the wrong one. The run shows that a thread was woken, did nothing and waits
+//! again, while another waits in another function. By itself that is no fault. If threads wait for
+//! the same thing in two functions, one is woken for nothing whenever a third thread comes first.
+//! So it is reported only if one of these functions also signals that condition variable. Then its
+//! threads and the waiters are of different kinds, as those that wait for room in a queue and those
+//! that wait for entries. What a thread waits for is not seen: `possible` at most.
 
 use lockwright_ledger::rows::{Finding as Row, finding_kind};
 

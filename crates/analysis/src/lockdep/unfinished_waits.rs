@@ -1,5 +1,5 @@
 //! Threads whose wait was not over when their process was killed, or when its ledger was read:
-//! where and for what they wait, and who has it. A hang that is no cycle shows only here.
+//! where and for what they wait, and which thread has it. A hang that is no cycle shows only here.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -24,7 +24,7 @@ use crate::view::process_view::ProcessView;
 /// A signaller that needs a lock which another has who waits for what is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Through {
-    /// Who takes which lock on its way to the signal.
+    /// The acquisition of a lock on the signaller's way to the signal.
     pub taken: Acquisition,
     /// Stack of the signal.
     pub signal: u32,
@@ -76,7 +76,7 @@ impl<'m, 'a> Ways<'m, 'a> {
         }
     }
 
-    /// The signaller of the wait that `row` tells of, if it is known to need such a lock.
+    /// The signaller of the wait in `row`, if it is known to need such a lock.
     pub fn through(
         &self,
         view: &ProcessView<'_, '_>,
@@ -121,7 +121,7 @@ impl<'m, 'a> Ways<'m, 'a> {
         Some(Acquisition { context, segment: row.segment, thread: row.thread })
     }
 
-    /// Whether the thread has waited for an event by then, but for such waits.
+    /// Whether the thread has waited for an event by then, except for such waits.
     fn has_waited(&self, step: &Acquisition, but_for: impl Fn(&Node) -> bool) -> bool {
         self.waited.get(&step.thread).into_iter().flatten().any(|&(id, segment)| {
             segment <= step.segment && !self.model.trie.node(id).is_some_and(&but_for)
@@ -167,7 +167,7 @@ fn waits_for_event(node: &Node) -> bool {
     node.class == 0 && node.mode & (mode::COND_WAIT | mode::SEM_WAIT) != 0
 }
 
-/// Whether the context is that of the wait that `row` tells of.
+/// Whether the context is that of the wait in `row`.
 fn is_wait_of(node: &Node, row: &Row) -> bool {
     node.class == 0 && (node.mode, node.parent, node.stack) == (row.mode, row.node, row.stack)
 }

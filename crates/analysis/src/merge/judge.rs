@@ -32,7 +32,7 @@ pub struct Verdict {
     pub cut: bool,
 }
 
-/// What there is to say of a cycle.
+/// The verdict on a cycle.
 pub enum Outcome {
     /// No process alone has it.
     New(Verdict),

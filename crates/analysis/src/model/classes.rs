@@ -503,7 +503,7 @@ fn unknown() -> ClassGroup {
     }
 }
 
-/// The class is told from another only by its subclass.
+/// The class differs from another only in its subclass.
 fn is_subclass(row: &Class) -> bool {
     row.origin == class_origin::ANNOTATED && row.name.len == 0
 }
@@ -539,7 +539,7 @@ fn variables(
             continue;
         };
         let home = (module, symbol.start, row.kind);
-        // Of a variable that is nothing but the lock, the type is not asked for: that costs.
+        // If the variable is nothing but the lock, we do not look up its type: that costs time.
         if symbol.size > 8 && symbol.size != lock_bytes(row.kind) {
             let within = row.offset.wrapping_sub(symbol.start);
             let member = symbols.member(row.module, symbol.start, within);

@@ -15,7 +15,7 @@ pub struct GivenUp {
 }
 
 impl GivenUp {
-    /// Those on record.
+    /// The recorded ones.
     pub fn new(ledger: &Ledger) -> Self {
         let holds = ledger.rows::<Hold>().map(|(_, hold)| (hold.thread, hold.inst, hold.last));
         let ended = ledger.rows::<Segment>().filter(|(_, row)| row.kind == segment_kind::RELEASED);

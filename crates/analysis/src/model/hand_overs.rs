@@ -18,7 +18,7 @@ pub(super) fn instances(ledger: &Ledger) -> HashSet<u32> {
 /// Takes them out of all paths. Nodes keep their ids, those that are left out are not there any
 /// more.
 pub(super) fn leave_out(ledger: &Ledger, nodes: &mut [Node]) {
-    // Of a pair that was folded into its classes nobody knows which semaphore it was.
+    // If a pair was folded into its classes, its semaphore is unknown.
     let mixed: HashSet<u32> = ledger
         .rows::<Class>()
         .filter(|(_, class)| class.handed_over != 0)

@@ -1,14 +1,14 @@
 //! What a signal's handler may do to a thread that it did not interrupt in this run.
 //!
-//! Two things are on record (the kernel's usage states, with a signal in the interrupt's place):
-//! the handler of signal N acquired A, and a thread held B with N open, that is handled by the
-//! program and not blocked in the thread. Nothing but time keeps N from arriving there; the thread
-//! would then wait for A while holding B. So for each such pair the trie gets one more context, "A
-//! is acquired while B is held", by the threads that held B. With it, the search for cycles finds
-//! the kernel's safe -> unsafe orders and lock inversions, of any length and across several
-//! signals, and grades them, as it does with what threads do by themselves.
+//! The ledger records two things (the kernel's usage states, with a signal instead of an
+//! interrupt). The handler of signal N acquired A. And a thread held B with N open: the program
+//! handles N, and the thread does not block it. Nothing but time keeps N from arriving there; the
+//! thread would then wait for A while holding B. So for each such pair the trie gets one more
+//! context, "A is acquired while B is held", by the threads that held B. With it, the search for
+//! cycles finds the kernel's safe -> unsafe orders and lock inversions, of any length and across
+//! several signals, and grades them, as it does with what threads do by themselves.
 //!
-//! A lock that is on both sides needs no cycle: that is told by the analysis of signals.
+//! A lock that is on both sides needs no cycle: the analysis of signals reports it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -41,7 +41,7 @@ impl Interrupts {
     }
 }
 
-/// What is on record of one signal: holders with the signal open, and acquisitions in its handler.
+/// The records of one signal: holders with the signal open, and acquisitions in its handler.
 #[derive(Default)]
 struct Sides {
     open: Vec<Usage>,

@@ -61,7 +61,8 @@ pub fn name(
             continue;
         }
         let name = symbols[ledger].lock_member(stack);
-        // Who is somebody's left is another's right: what a pointer is called, the lock may not be.
+        // One object's left neighbour is another's right one: the name of a pointer need not be the
+        // lock's name.
         let is_known_otherwise = |member: &LockMember| {
             let others = || acquired(group).into_iter();
             let is_other = |other: LockMember| other.name != member.name;

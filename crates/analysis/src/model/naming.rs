@@ -83,7 +83,7 @@ impl Model<'_> {
             return Name::description(format!("end of {}", self.thread(thread)));
         }
         let group = self.classes.group(self.classes.group_of(lock.class));
-        // Of what goes by a member the place in a variable says less.
+        // If a lock is named by its member, its place in a variable says less.
         let is_element = lock.inst != 0 && group.by_place.is_none();
         match self.classes.element(lock.class).filter(|_| is_element) {
             Some(element) => Name::symbol(element),

@@ -160,7 +160,7 @@ impl Order {
     }
 
     /// Holds of another thread that overlap so that all of a segment happens within them, in every
-    /// run, though within none of them alone. Of these only such that are `wanted`.
+    /// run, though within none of them alone. Only those that are `wanted` count.
     pub fn enclosing_together(&self, segment: u32, wanted: impl Fn(&Hold) -> bool) -> bool {
         let around = |run: &[Hold]| {
             Some(run[0].thread) != self.thread(segment)

@@ -42,7 +42,7 @@ impl Posts {
         let semaphores = waits.into_iter().filter_map(|(sync, waits)| {
             let row = ledger.get::<Sync>(sync)?;
             let kept = SYNC_ROUNDS.min(row.rounds as usize);
-            // One thread's later posts come after those that are on record.
+            // One thread's later posts come after the recorded ones.
             let is_complete = row.shared == 0 || (row.rounds as usize) < SYNC_ROUNDS;
             let free = if is_complete { row.size as usize } else { usize::MAX };
             let posts = row.segments[..kept].iter().copied().filter(|&post| post != 0).collect();

@@ -102,7 +102,7 @@ fn way_to(sources: &Sources<'_>, (ledger, row): (usize, Class)) -> Vec<(String, 
     own_frames(&stack).iter().map(|frame| (place_key(frame), short_place(frame))).collect()
 }
 
-/// Who takes which lock: by class row, its places.
+/// The places that take each lock, by class row.
 #[derive(Debug, Default)]
 struct Uses {
     places: HashMap<u32, HashSet<u64>>,

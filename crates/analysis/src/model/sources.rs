@@ -1,4 +1,4 @@
-//! The ledgers of one report, and who names their addresses.
+//! The ledgers of one report, and the symbols that name their addresses.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;

@@ -1,10 +1,10 @@
 //! The end of a thread, as something that the thread holds from its beginning on.
 //!
-//! Who joins a thread waits for its end as for a lock that the thread holds in all that it does. So
-//! for a thread that was joined with a lock held, the trie gets contexts more: "the end of T is
-//! waited for while L is held", by the joiner, and "M is acquired while the end of T is held", for
-//! each M that T took, by T. With these, the search for cycles finds who joins a thread that needs
-//! what the joiner holds, in cycles of any length, and through threads that join threads; and it
+//! A joiner waits for the thread's end as for a lock that the thread holds all the time. So for a
+//! thread that was joined with a lock held, the trie gets more contexts. One is "the end of T is
+//! waited for while L is held", by the joiner. For each M that T took, one is "M is acquired while
+//! the end of T is held", by T. With these, the search for cycles finds a join of a thread that
+//! needs the joiner's lock, in cycles of any length, and through threads that join threads; and it
 //! grades them, as it does with locks alone.
 //!
 //! When T took M does not matter: T must be done with it before it ends, and in another run it may
@@ -57,7 +57,7 @@ pub(super) struct ThreadEnds {
 
 impl ThreadEnds {
     /// The node of the end that is held in context `id`, where the context is there for that alone:
-    /// what else is held is on record without it, too.
+    /// other held locks have contexts without it, too.
     pub fn root(&self, id: u32) -> Option<u32> {
         let at = id.checked_sub(self.first)?;
         self.roots.get(at as usize).copied().filter(|&root| root != 0)
@@ -69,7 +69,7 @@ impl ThreadEnds {
     }
 }
 
-/// A join on record: at a context, in a segment, of a thread.
+/// A recorded join: at a context, in a segment, of a thread.
 struct Join {
     node: u32,
     segment: u32,
@@ -77,7 +77,7 @@ struct Join {
     joined: u32,
 }
 
-/// Adds the contexts behind the others. Of the first `recorded` the ledger has evidence.
+/// Appends the contexts to the others. The ledger has evidence for the first `recorded` ones.
 pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>, recorded: u32) -> ThreadEnds {
     let added = ThreadEnds { first: nodes.len() as u32, ..ThreadEnds::default() };
     let joins = joins(ledger, nodes, recorded);
@@ -125,7 +125,7 @@ pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>, recorded: u32) -> T
     adding.added
 }
 
-/// What is on record of joins.
+/// The recorded joins.
 fn joins(ledger: &Ledger, nodes: &[Node], recorded: u32) -> Vec<Join> {
     let is_join = |id: u32| {
         let node = nodes.get(id as usize).filter(|node| id < recorded && node.state != 0);
@@ -280,7 +280,7 @@ impl Adding<'_> {
     }
 
     /// The end of the condition wait at `node`, which takes the mutex again, if nothing else is held
-    /// meanwhile. Otherwise that is on record as an acquisition.
+    /// meanwhile. Otherwise the ledger has it as an acquisition.
     fn again(&mut self, thread: u32, node: u32) -> Option<u32> {
         if let Some(&known) = self.within.get(&(thread, node)) {
             return Some(known);

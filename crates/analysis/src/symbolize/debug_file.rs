@@ -68,8 +68,8 @@ impl DebugDirs {
             .find(|path| path.is_file() && own_build_id(path).is_none_or(|found| found == build_id))
     }
 
-    /// Beside the module, in `.debug` beside it, and under each debug directory. A debug file of
-    /// another build often lies under the same name, so its build id or, lacking that, its CRC
+    /// In the module's directory, in `.debug` there, and under each debug directory. A debug file
+    /// of another build often lies under the same name, so its build id or, lacking that, its CRC
     /// decides.
     fn by_link(&self, path: &Path, build_id: &[u8], (name, crc): (&[u8], u32)) -> Option<PathBuf> {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -45,10 +45,11 @@ const CLIENT: &str = "debuginfod-find";
 /// The variable that has the client tell what each server answers.
 const VERBOSE: &str = "DEBUGINFOD_VERBOSE";
 
-/// What the client says of a file that no server has, whatever the servers answered.
+/// The client's message if no server has a file, whatever the servers answered.
 const NOT_THERE: &str = "No such file or directory";
 
-/// What the client says before the HTTP status of an answer without a file, where it tells of each.
+/// The client's words before the HTTP status of an answer without a file, if it reports each
+/// answer.
 const ANSWERED: &str = "The requested URL returned error: ";
 
 /// The HTTP status of a server that does not have a file.

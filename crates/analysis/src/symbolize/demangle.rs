@@ -2,7 +2,7 @@
 
 /// The name to show for a symbol or for a function's linkage name.
 ///
-/// C++ names lose parameter lists and return types: the source line beside them tells overloads
+/// C++ names lose parameter lists and return types: the source line next to them tells overloads
 /// apart, and a report line stays short.
 pub fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {

@@ -234,7 +234,7 @@ fn is_inner(frame: &Frame) -> bool {
 pub fn folded(stack: &[Frame]) -> Rc<[Frame]> {
     let inner = inner(stack).count();
     let mut frames = stack.to_vec();
-    // Of a stack that is a library's alone, the outermost says most.
+    // In a stack with frames of a library only, the outermost says most.
     if inner < frames.len() {
         frames[..inner].iter_mut().for_each(|frame| frame.wraps = true);
     }

@@ -1,4 +1,4 @@
-//! Frames of functions that an interpreter runs, in the place of the interpreter's own.
+//! Frames of functions that an interpreter runs, instead of the interpreter's own.
 //!
 //! A recorded stack has return addresses first and then the interpreter's frames, both innermost
 //! first. Each call of the interpreter's loop runs some of these, up to one that is marked: they

@@ -156,7 +156,7 @@ fn arguments<'c>(
             // Several locks at once are none of them.
             true if name == "scoped_lock" && !is_alone => None,
             true => way(argument),
-            // Without the sign it is a pointer to who knows what.
+            // Without the sign it is a pointer to an unknown object.
             false => way(argument.strip_prefix('&')?),
         }
     })

@@ -18,7 +18,7 @@ use super::wrapper::own_frames;
 use super::{Image, Symbols};
 use crate::finding::Frame;
 
-/// Methods of locks that are looked through on the way out to who owns the lock.
+/// Methods of locks that are looked through on the way out to the lock's owner.
 const DEEPEST: usize = 4;
 
 /// What a function of the program's own took, as seen from where it was called.

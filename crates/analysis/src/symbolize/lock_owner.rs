@@ -511,7 +511,7 @@ impl<'d> Lookup<'_, 'd> {
         is_class(class.entry.tag()).then_some(class)
     }
 
-    /// A type without qualifiers and typedefs, but for one that is all the name it has.
+    /// A type without qualifiers and typedefs, except a typedef that is its only name.
     fn plain(&self, of_type: Die<'d>, depth: u32) -> Option<Die<'d>> {
         match of_type.entry.tag() {
             _ if depth > DEEPEST => None,

@@ -18,7 +18,7 @@ const LOCKS: &[&str] = &[
 /// As [`LOCKS`], and all of the name.
 const WHOLE_LOCKS: &[&str] = &["cond", "lock", "mtx", "cnd", "sem", "pthreadonce", "onceflag"];
 
-/// Of what many other words end in, as `second` does, the last word with its begin.
+/// Endings that many other words have, as `second` does: here with the beginning of the last word.
 const LAST_WORDS: &[&str] = &["_cond", "Cond"];
 
 /// How the names of our own locks for C begin.

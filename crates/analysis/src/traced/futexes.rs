@@ -1,7 +1,7 @@
 //! Waits for futexes, of processes that were not started under the tool.
 //!
-//! A wait for a futex need not be for a lock: idle threads wait in conditions and parks. By the
-//! functions that wait, locks are told from those; what cannot be told counts as a lock.
+//! A wait for a futex need not be for a lock: idle threads wait in conditions and parks. The
+//! waiting functions tell locks from those; if they do not, the wait counts as one for a lock.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,7 +29,7 @@ pub struct FutexLock {
     pub name: Option<Name>,
     /// All waits.
     pub waits: Waits,
-    /// Of those, how many timed out.
+    /// How many of those timed out.
     pub timed_out: u64,
     /// Calls that did not wait, as the word had changed.
     pub refused: u64,

@@ -106,7 +106,7 @@ pub struct KernelLock {
     pub waits: Waits,
     /// Where.
     pub sites: Vec<KernelSite>,
-    /// By whom.
+    /// The threads that did.
     pub waiters: Vec<Waiter>,
 }
 
@@ -121,7 +121,7 @@ pub struct KernelReport {
     pub locks: Vec<KernelLock>,
     /// Threads that waited, in the same order.
     pub waiters: Vec<Waiter>,
-    /// All waits that ended, those included that no class has for want of room.
+    /// All waits that ended, including those that no class has because there was no room.
     pub waits: u64,
     /// Time waited in all of them, ns.
     pub waited_ns: u64,

@@ -28,7 +28,7 @@ impl Candidate {
 
     /// Whether a cycle of these classes that is `grade` says no more than this finding does.
     pub fn explains(&self, kind: Kind, classes: &[u32], grade: Grade) -> bool {
-        // What a signal is needed for does not tell of what happens without.
+        // A finding that needs a signal does not cover what happens without one.
         let fits = self.finding.kind == kind || self.finding.kind != Kind::InconsistentState;
         fits && self.finding.grade <= grade
             && self.classes.len() > 1

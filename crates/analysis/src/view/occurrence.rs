@@ -29,7 +29,7 @@ impl Level {
         model: &'m Model<'_>,
         id: u32,
     ) -> impl Iterator<Item = (u32, &'m Node)> + use<'m> {
-        // What else is held there is on record without the end of the thread, too.
+        // The other locks held there have a context without the thread's end, too.
         let end = model.trie.thread_end(id).and_then(|end| Some((end, model.trie.node(end)?)));
         let (all, others) = match self {
             _ if end.is_some() => (None, None),

@@ -1,4 +1,4 @@
-//! Turns occurrences into what a report says of them: names, threads, held locks and stacks.
+//! Turns occurrences into the parts of a report: names, threads, held locks and stacks.
 
 use std::collections::HashMap;
 

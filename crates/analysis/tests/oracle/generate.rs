@@ -18,7 +18,7 @@ struct Generator<'g> {
     ids: usize,
 }
 
-/// What a program has beside locks and threads.
+/// What a program has in addition to locks and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
     /// Waits for what another thread tells, now and then.

@@ -17,15 +17,15 @@
 //!   that a reordering reaches there is a
 //!   finding about those locks or fewer of them: `likely`, or `possible` if somebody could back out, or
 //!   if the lock is not the only one of its class where readers block each other through a writer, or
-//!   where a thread that is joined takes it with nothing held; `ordered`, if who joins has waited on
-//!   a condition with the lock that it holds, and may have heard of the other's end, and `possible` if
-//!   the other signals one with that held, and may tell of its end;
+//!   where a thread that is joined takes it with nothing held; `ordered`, if the joiner has waited
+//!   on a condition with the lock that it holds, and may have learned of the other's end, and
+//!   `possible` if the other signals one with that held, and may announce its end;
 //! - *nothing is cried*: for each finding graded `likely` those threads can come to wait for those
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
 //!   repeat.rs). How many need that is counted.
 //!
-//! Who waits at a barrier waits for each thread that has not come. Of cycles through one only those are to be
-//! found in which one thread waits there and the others for locks, but no other may be told either.
+//! A thread that waits at a barrier waits for each thread that has not come. A cycle through a barrier must be found if
+//! one thread waits there and the others wait for locks. Other cycles through it must not be reported.
 //!
 //! A routine that runs once is run by the thread that did in the run: where another would have called
 //! first, that interleaving is none of the run's. While it runs, who calls waits for that thread. Cycles through
@@ -35,7 +35,7 @@
 //! And of waits for what another thread tells, with a lock kept that this one takes first: see
 //! wakeups.rs.
 //!
-//! And of sleeping with a spinlock held, which no schedule is needed for: *what the run did is told,
+//! And for sleeping with a spinlock held, which needs no schedule: *what the run did is reported,
 //! and nothing else*.
 //!
 //! `LOCKWRIGHT_ORACLE_SEED` and `LOCKWRIGHT_ORACLE_COUNT` choose what is tried, and

@@ -1,4 +1,4 @@
-//! What lockdep says of a run.
+//! Lockdep's findings in a run.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub struct Told {
     pub grade: Grade,
     /// Its locks, sorted.
     pub locks: Vec<usize>,
-    /// Who would wait for what, sorted.
+    /// Which thread would wait for what, sorted.
     pub cycle: Cycle,
     /// Classes of its locks, ends of threads left out, sorted, each once.
     pub classes: Vec<String>,
@@ -65,7 +65,7 @@ fn report(run: &Run) -> (Report, Vec<u64>) {
     (story.report(), addresses)
 }
 
-/// What a run leaves on record.
+/// The ledger that a run leaves.
 pub fn ledger(run: &Run) -> Ledger {
     Story::with_room(LEDGER_BYTES).tell(&run.story()).ledger()
 }

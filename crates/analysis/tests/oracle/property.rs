@@ -26,8 +26,8 @@ enum Fault {
     MissedWait(Kept),
     /// Such a finding is `likely` and cannot be reached.
     CriedWait(Kept),
-    /// Sleeping with a spinlock held is not told as it was: what of it was not told, and what was
-    /// told instead.
+    /// Sleeping with a spinlock held is reported wrongly: what is missing, and what was reported
+    /// instead.
     Slept(BTreeSet<(String, String)>, BTreeSet<(String, String)>),
 }
 
@@ -75,7 +75,8 @@ const FOUND_ONCE: &[(u64, u64)] = &[(1, 2663), (3, 1812), (17, 1532), (19, 762),
 /// and events in turn.
 const OPEN: &[(u64, u64)] = &[(42, 1530), (45, 1632), (51, 92), (54, 1517)];
 
-/// The same of programs with a routine that runs once. The first is missed, the others are told.
+/// The same of programs with a routine that runs once. The first is missed, the others are
+/// reported.
 const OPEN_ONCE: &[(u64, u64)] = &[(40, 1867), (45, 2009), (51, 92), (54, 1768)];
 
 /// Program `number` of a seed.
@@ -87,7 +88,7 @@ fn generated(seed: u64, number: u64, extra: Extra) -> Run {
     generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)), extra)
 }
 
-/// Of these programs, those that are judged wrongly.
+/// Those of these programs that are judged wrongly.
 fn failures(events: &[(u64, u64)], once: &[(u64, u64)]) -> Vec<String> {
     let of = |found: &[(u64, u64)], extra| -> Vec<_> {
         found.iter().map(move |&(seed, number)| (seed, number, extra)).collect()
@@ -183,7 +184,7 @@ fn routines_that_run_once_are_locks() {
     }
 }
 
-/// The smallest program with a fault of the same sort, and what was said of it.
+/// The smallest program with a fault of the same sort, and the report on it.
 fn smallest(run: Run, fault: &Fault) -> String {
     let sort = fault.sort();
     let fails = |run: &Run| examine(run).faults.iter().any(|fault| fault.sort() == sort);
@@ -205,7 +206,8 @@ struct Examined {
     has_deadlock: bool,
     /// Findings graded so.
     likely: u64,
-    /// Of them, those that no reordering reaches, but one of a run with the same record.
+    /// Those of them that no reordering of the run reaches, but one of another run with the same
+    /// record.
     repeated: u64,
     /// Something sleeps inside what spins.
     sleeps: bool,
@@ -257,8 +259,8 @@ fn examine(run: &Run) -> Examined {
 /// for locks, if it is known which locks these are and that nobody backs out. That a reader waits
 /// behind a writer there is not looked for.
 ///
-/// Of cycles through a routine none is told by the classes of its locks, for the routine runs once. So
-/// those are not looked for in which a joined thread takes a lock that is only known by its class.
+/// No cycle through a routine is reported by the classes of its locks, as the routine runs once. So
+/// we do not expect those in which a joined thread takes a lock that is only known by its class.
 fn is_looked_for(run: &Run, cycle: &Cycle, sure: bool) -> bool {
     let first = barrier_of(run, 0);
     let at_barriers = cycle.iter().filter(|wait| wait.1 >= first).count();
@@ -279,7 +281,7 @@ fn is_looked_for(run: &Run, cycle: &Cycle, sure: bool) -> bool {
 fn faults_of_waits(reached: &Reached, told: &[wakeups::Told]) -> Vec<Fault> {
     let likely: Vec<Kept> =
         told.iter().filter(|told| told.grade == Grade::Likely).map(|told| told.kept).collect();
-    // Of several that signal, or of several locks, one is told.
+    // If there are several signallers, or several locks, one is reported.
     let is_told = |kept: &&Kept| likely.iter().any(|told| told.waiter == kept.waiter);
     let missed = reached.shown.iter().filter(|kept| !is_told(kept));
     let cried = likely.iter().filter(|kept| !reached.stuck.contains(kept));
@@ -287,7 +289,7 @@ fn faults_of_waits(reached: &Reached, told: &[wakeups::Told]) -> Vec<Fault> {
     missed.chain(cried.map(|&kept| Fault::CriedWait(kept))).collect()
 }
 
-/// Whether a finding tells of a cycle: it is of its locks, or of fewer, and grave enough.
+/// Whether a finding covers a cycle: it has the cycle's locks, or fewer, and is serious enough.
 fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
     let locks: BTreeSet<usize> = cycle.iter().map(|wait| wait.1).collect();
     // Which lock a joined thread took with nothing held may not be known, but its class is.
@@ -295,7 +297,7 @@ fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
     let is_in_cycle = |class: &str| {
         locks.iter().filter_map(|&lock| run.locks.get(lock)).any(|lock| lock.class() == class)
     };
-    // Who has waited with the lock that it holds while joining joins as it is meant.
+    // A joiner that has waited with the lock that it holds while joining does so on purpose.
     let is_heard = run.threads.iter().flatten().any(|step| match step.op {
         Op::WaitBegin { lock, .. } | Op::SleepBegin { lock, .. } => {
             is_in_cycle(run.locks[lock].class())

@@ -8,8 +8,8 @@
 //!
 //! Such a run is looked for by adding a round to threads of the cycle (and to writers that come
 //! between): what a thread holds when it waits, taken once more after that in the same segment and
-//! given up again; or all that it holds at some time, given up and taken again. Then both are told,
-//! and what they leave on record is compared row by row.
+//! given up again; or all that it holds at some time, given up and taken again. Then both runs are
+//! recorded, and their ledgers are compared row by row.
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Evidence, Hold, Lock, Node, Row, Segment, Sync};

@@ -14,14 +14,14 @@ struct Held {
     count: u32,
 }
 
-/// Who waits for what in a cycle: (thread, lock), sorted. The end of a thread is numbered behind
-/// the locks ([`end_of`]).
+/// Which thread waits for what in a cycle: (thread, lock), sorted. The end of a thread is numbered
+/// behind the locks ([`end_of`]).
 pub type Cycle = Vec<(usize, usize)>;
 
 /// What a thread waits for.
 struct Wait {
     lock: usize,
-    /// Whom for.
+    /// The threads that it waits for.
     blockers: Vec<usize>,
     /// For good, and that can be known (see [`Search::cycles`]).
     sure: bool,
@@ -29,12 +29,12 @@ struct Wait {
 
 /// A routine that runs once.
 struct Routine {
-    /// Who runs it.
+    /// The thread that runs it.
     thread: usize,
     is_over: bool,
 }
 
-/// What ends a wait on a condition variable, beside that its mutex is free.
+/// What ends a wait on a condition variable, in addition to its mutex being free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waking {
     /// That what is waited for has happened.
@@ -58,7 +58,7 @@ pub struct Search<'r> {
     run: &'r Run,
     /// By thread and position: what it holds before that step.
     held: Vec<Vec<Vec<Held>>>,
-    /// By thread: who creates it, and at which step.
+    /// By thread: its creator, and at which step.
     creator: Vec<Option<(usize, usize)>>,
 }
 
@@ -73,7 +73,7 @@ impl<'r> Search<'r> {
                 }
             }
         }
-        // One that takes no lock keeps nobody, and is not on record.
+        // A routine that takes no lock blocks no thread, and is not recorded.
         if !run.threads.iter().all(|steps| routines_take_locks(steps)) {
             return None;
         }
@@ -163,7 +163,8 @@ impl<'r> Search<'r> {
         }
     }
 
-    /// How far the thread is after its next step. Who finds what it would wait for goes on at once.
+    /// How far the thread is after its next step. A thread that finds what it would wait for goes
+    /// on at once.
     fn after(&self, state: &[usize], thread: usize, waking: Waking) -> usize {
         let begins = matches!(self.op(state, thread), Some(Op::SleepBegin { .. }));
         match begins && waking == Waking::Told && !self.sleeps(state, thread) {
@@ -226,7 +227,7 @@ impl<'r> Search<'r> {
         let holders = self.holders(state, thread, lock, read);
         let of_class = |other: &&Lock| other.class() == self.run.locks[lock].class();
         let is_only_one = self.run.locks.iter().filter(of_class).count() == 1;
-        // Of what is taken with nothing held the class is on record, not the lock.
+        // If nothing is held, the ledger records the class of the acquired lock, not the lock.
         let is_known = is_only_one || !self.held[thread][state[thread]].is_empty();
         if !holders.is_empty() {
             return Some(Wait { lock, blockers: holders, sure: !timed && is_known });
@@ -267,8 +268,8 @@ impl<'r> Search<'r> {
         waits && others.filter_map(taken).any(|it| steps.iter().filter_map(taken).any(|s| s == it))
     }
 
-    /// Whether the thread `other` signals a condition with a lock held of which a thread has taken one
-    /// of the class in `steps`: it may tell of its end.
+    /// Whether the thread `other` signals a condition with a lock held of which a thread has taken
+    /// one of the class in `steps`: it may announce its end.
     fn signals_holding(&self, steps: &[Step], other: usize) -> bool {
         let class = |lock: usize| self.run.locks[lock].class();
         let is_taken = |held: &usize| {
@@ -292,12 +293,12 @@ impl<'r> Search<'r> {
     /// Every cycle of waiting threads that can be reached, and whether that can be known for sure.
     /// It cannot if somebody has a deadline and may back out. Nor if a reader waits behind a
     /// writer, or a thread that is joined waits with nothing held, and the lock is not the only one
-    /// of its class: of who holds nothing the class is on record, not the lock. Nor if who joins has
-    /// waited on a condition before, and may have heard of the other, or if this signals one with the
-    /// lock held.
+    /// of its class: for a thread that holds nothing the ledger records the class, not the lock.
+    /// Nor if the joiner has waited on a condition before, and may have learned of the other's end;
+    /// or if the other signals one with the lock held.
     ///
-    /// That a wait on a condition variable ends when it is told so orders nothing here, as it orders
-    /// nothing for lockdep.
+    /// A signal that ends a wait on a condition variable orders nothing here, as it orders nothing
+    /// for lockdep.
     pub fn cycles(&self) -> BTreeMap<Cycle, bool> {
         let mut found = BTreeMap::new();
         self.explore(Waking::Spurious, |state| self.cycles_of(state, &mut found));
@@ -329,7 +330,8 @@ impl<'r> Search<'r> {
     }
 
     /// The threads that never go on from this state: each waits for one that does not either, or,
-    /// where any of several could end its wait, for several. Who could back out is none of them.
+    /// where any of several could end its wait, for several. A thread that could back out is none
+    /// of them.
     pub fn stuck(&self, state: &[usize]) -> Vec<bool> {
         let mut stuck: Vec<bool> = (0..state.len())
             .map(|thread| {

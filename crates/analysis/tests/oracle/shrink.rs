@@ -22,7 +22,7 @@ fn candidates(run: &Run) -> Vec<Run> {
         let mut smaller = take_out(run, |of, op| {
             of == thread || op == Op::Create(thread) || op == Op::Join(thread)
         });
-        // Whom it created begins by itself.
+        // The thread that it created begins by itself.
         smaller.threads[thread].clear();
         smaller
     });

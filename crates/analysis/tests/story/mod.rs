@@ -18,8 +18,9 @@
 //! is not held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the
 //! thread with what it holds. `LH(A)` idles with `A` held whose function has returned, and `LI(A)`
 //! does where the same call's lock was released before that in other passes; after it `IN@7` and
-//! `OUT@7` tell of releases, of what call 7 took, before its function returns and after. `SL(read)` makes that call, which may sleep. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)`
-//! lets several of `A`'s class be taken in any order inside `G`.
+//! `OUT@7` release what call 7 took, before its function returns and after. `SL(read)` makes that call, which may
+//! sleep. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)` lets several of `A`'s class be taken in any
+//! order inside `G`.
 //!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the
 //! thread), `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from
@@ -634,7 +635,7 @@ impl Story {
         }
     }
 
-    /// Puts an acquisition on record and reserves its entry. Returns its context.
+    /// Records an acquisition and reserves its entry. Returns its context.
     fn reserve(&mut self, state: &mut ThreadState, lock: &Acquire) -> u32 {
         let once = |core: &mut Core, state: &mut ThreadState| {
             let mut probe = state.probe(lock.ident, lock.mode, lock.site);
@@ -676,7 +677,7 @@ impl Story {
     }
 
     /// As the preload library does: a lock held alone comes back where it was, any other is taken
-    /// anew inside those that stay held.
+    /// again inside those that stay held.
     fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
         let TheLock { addr, ident, .. } = self.lock(name);
         let state = self.thread(thread);

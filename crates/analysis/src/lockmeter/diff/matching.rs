@@ -20,7 +20,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of a lock: its variable or annotation, else where it was created.
+    /// The key of a lock: its variable or annotation, else where it was created.
     pub fn lock(lock: &Lock) -> Self {
         match place_of(&lock.created) {
             Some(frame) if !lock.is_symbol || lock.by_place.is_some() => {
@@ -31,7 +31,7 @@ impl Key {
         }
     }
 
-    /// Of a site of the lock with the key `of`.
+    /// The key of a site of the lock with the key `of`.
     pub fn site(of: &str, site: &Site) -> Self {
         let (place, position) = place_of(&site.stack).map_or_else(Default::default, place);
         let how = format!("{:?}{}", site.mode, if site.cond_reacquire { "again" } else { "" });

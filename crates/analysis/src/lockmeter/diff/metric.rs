@@ -59,7 +59,7 @@ impl Sample {
         Self { run_ns: run.elapsed_ns as f64, ..Self::default() }
     }
 
-    /// Of a lock.
+    /// The values of a lock.
     pub fn lock(run: &MeterReport, lock: &Lock) -> Self {
         Self {
             held_ns: lock.utilisation() * lock.measured_ns as f64,
@@ -68,7 +68,7 @@ impl Sample {
         }
     }
 
-    /// Of a site of a lock.
+    /// The values of a site of a lock.
     pub fn site(run: &MeterReport, lock: &Lock, site: &Site) -> Self {
         Self { measured_ns: lock.measured_ns as f64, ..Self::of(run, &site.numbers) }
     }

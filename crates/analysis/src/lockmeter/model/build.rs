@@ -533,7 +533,7 @@ impl Builder {
         }
     }
 
-    /// Whom the waits at `from` were for, and what its holds were spent on.
+    /// Adds the holders that the waits at `from` were for, and what its holds were spent on.
     fn blame(&mut self, source: &Source<'_>, from: At, blames: &Blames, at: &SiteTable) {
         let At::Lock { lock, site } = from else { return };
         for (&(kind, other), &(count, ticks)) in blames {

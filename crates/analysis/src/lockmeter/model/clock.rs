@@ -24,7 +24,7 @@ impl Ticks {
     /// A clock that says 0 to everything.
     pub const UNKNOWN: Self = Self { ns_per_tick: 0.0, origin: (0, 0), clock: Clock::Unknown };
 
-    /// The clock that a ledger's header tells of.
+    /// The clock that a ledger's header describes.
     ///
     /// # Errors
     /// Why its rate is not known.

@@ -23,10 +23,11 @@ pub struct MeterReport {
     pub locks: Vec<Lock>,
     /// What was waited for that is no lock, the longest first.
     pub waits: Vec<Wait>,
-    /// Threads that were still waiting when the ledgers were read, by process, then by who began
-    /// first.
+    /// Threads that were still waiting when the ledgers were read, by process, then by the
+    /// beginning of the wait.
     pub waiting: Vec<Waiter>,
-    /// Records that were lost for want of space, in all processes. Numbers are too small by that.
+    /// Records that were lost because there was no space, in all processes. Numbers are too small
+    /// by that.
     pub lost: u64,
     /// Whether the processes were measured whole.
     pub completeness: Completeness,
@@ -109,7 +110,7 @@ pub struct Process {
     pub holds: Holds,
     /// Bounces were counted, and the shortest holds looked for.
     pub bounces: bool,
-    /// Records lost for want of space.
+    /// Records lost because there was no space.
     pub lost: u64,
     /// What the reader should know: lost records, a cut-off ledger, missing symbols.
     pub notes: Vec<Note>,
@@ -441,7 +442,7 @@ pub struct Waiter {
     pub waited_ns: Option<f64>,
     /// The threads that hold the lock it waits for.
     pub holders: Vec<Holder>,
-    /// Of a futex: the live thread whose id its word had when the wait began, which holds a lock
+    /// For a futex: the live thread whose id its word had when the wait began, which holds a lock
     /// that says so there.
     pub names: Option<u32>,
 }

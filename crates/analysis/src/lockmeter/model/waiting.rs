@@ -1,4 +1,4 @@
-//! Threads that were waiting when a ledger was read: for what, since when, and who has it.
+//! Threads that were waiting when a ledger was read: for what, since when, and which thread has it.
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Cell, Meter, Metered, Site, wait_kind};
