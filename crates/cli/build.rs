@@ -44,8 +44,8 @@ fn main() {
     println!("cargo::rustc-env=LOCKWRIGHT_DEMO_DIR={}", demo_dir());
 }
 
-/// The commit that this is built from: as the package has it noted, or as git says of a checkout,
-/// whose releases alone say it: other builds would be made anew by each commit.
+/// The commit that this is built from: as the package notes it, or as git says for a checkout. Only
+/// release builds of a checkout have it: other builds would be rebuilt after each commit.
 fn commit(here: &Path) -> Option<String> {
     let noted = here.join(".cargo_vcs_info.json");
     if noted.exists() {
@@ -220,7 +220,7 @@ fn preload_workspace(from: &Path, to: &Path) -> PathBuf {
     let members = PRELOAD_CRATES.map(|name| format!("\"crates/{name}\"")).join(", ");
     let manifest = with_array(&text(&root), "members", &members);
     write(&to.join("Cargo.toml"), &with_array(&manifest, "default-members", &members));
-    // A package has its own beside its manifest, with the same versions.
+    // A package has its own next to its manifest, with the same versions.
     let own = from.with_file_name("Cargo.lock");
     let lock = if own.exists() { own } else { root.with_file_name("Cargo.lock") };
     write(&to.join("Cargo.lock"), &text(&read(lock)));

@@ -1,4 +1,5 @@
-//! Where ledgers lie: the base directory, the directory of one run in it, and who removes it when.
+//! Where ledgers lie: the base directory, the directory of one run in it, and when which process
+//! removes it.
 //!
 //! A run's directory is its user's alone. It has a marker, `lock`, that the run's lockwright keeps
 //! locked, the files that lockwright itself writes, and one directory, of a name that nobody can
@@ -8,8 +9,8 @@
 //!
 //! Root's processes may become another user's, and have to be able to create ledgers then. So
 //! others may create files in the directory for ledgers, but not list it, nor the run's directory,
-//! which would tell its name; nor remove what others have made. Who has learned the name all the
-//! same lacks what ledgers and records of the run carry (`token.rs`).
+//! which would show its name; nor remove what others have made. A process that has learned the name
+//! all the same lacks the token of the run's ledgers and records (`token.rs`).
 
 mod folder;
 mod marker;
@@ -231,8 +232,8 @@ impl RunDir {
         &self.path
     }
 
-    /// The directory in it that the processes of the run write to, and what shows that a ledger is
-    /// of the run: as they are told.
+    /// The directory in it that the processes of the run write to, and the token that shows that a
+    /// ledger is of the run: as the processes get them.
     pub fn for_processes(&self) -> OsString {
         let Marker { ledgers, run } = self.marker;
         let mut text = self.path.join(ledgers.to_string()).into_os_string();
@@ -502,7 +503,7 @@ pub fn is_own(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.uid() == folder::effective_user())
 }
 
-/// Who this process acts as.
+/// The user that this process acts as.
 pub fn own_user() -> u32 {
     folder::effective_user()
 }
@@ -807,7 +808,7 @@ mod tests {
         assert!(is_stale(&run));
     }
 
-    /// However little /proc tells of who writes there.
+    /// However little /proc shows of the processes that write there.
     #[test]
     fn a_run_with_a_ledger_that_is_written_is_not_stale() {
         let base = Scratch::new("written");

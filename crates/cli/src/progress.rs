@@ -86,7 +86,7 @@ impl Drop for Bar<'_> {
     }
 }
 
-/// Of a step, as far as a bar shows them.
+/// Parts of a step, as far as a bar shows them.
 const PARTS: u64 = 1000;
 
 /// A line on stderr, for terminals, of what is being done. Gone when dropped.
@@ -108,7 +108,7 @@ impl Status {
             status.0.set_style(style.progress_chars("=> "));
         }
         status.0.set_length(steps as u64 * PARTS);
-        // The time goes on even where nothing is told for a while.
+        // The clock goes on even if no progress comes for a while.
         status.0.enable_steady_tick(Duration::from_millis(200));
         status
     }
@@ -123,7 +123,7 @@ impl Status {
         move |part| bar.set_position(begin + (part * PARTS as f64) as u64)
     }
 
-    /// Shows this in place of what was shown.
+    /// Shows this instead of what was shown.
     pub fn show(&self, what: &str) {
         self.0.set_message(plain::line(what));
         self.0.tick();

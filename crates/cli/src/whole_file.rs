@@ -26,7 +26,7 @@ enum Way {
 }
 
 impl WholeFile {
-    /// Looks whether `path` can be written. What is in there stays, and where there is no file,
+    /// Checks whether `path` can be written. What is in there stays, and where there is no file,
     /// there is none yet.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl WholeFile {
         Ok(Self { way })
     }
 
-    /// Writes `bytes` in place of what was there; to a pipe or device, after it.
+    /// Writes `bytes` over what was there; to a pipe or device, after it.
     ///
     /// # Errors
     /// If that is not possible. What was there stays, unless it had to be written in place.
@@ -111,7 +111,7 @@ fn is_descriptor(path: &Path) -> bool {
         .any(|place| path.starts_with(place))
 }
 
-/// Whether another file in the place of this one would be the same to everybody.
+/// Whether a new file could replace this one without any user noticing.
 fn is_replaceable(path: &Path, meta: &fs::Metadata) -> bool {
     if !meta.is_file() || meta.nlink() != 1 {
         return false;

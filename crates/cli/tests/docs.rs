@@ -1,7 +1,7 @@
-//! Documentation is held to the code: the ledger's tables are made from its source text, the kinds
-//! and grades are complete, and what a page links to is there.
+//! Checks the documentation against the code: the ledger's tables are made from its source text,
+//! the kinds and grades are complete, and what a page links to is there.
 //!
-//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-cli --test docs` writes the generated part anew.
+//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-cli --test docs` rewrites the generated part.
 
 use std::fmt::Write;
 use std::fs;
@@ -343,7 +343,7 @@ fn what_follows(state: State, op: Operation) -> String {
                 [State::Init, State::NotAvailable].map(|state| what_follows(state, op));
             format!("static: {is_static}; else {is_not}")
         }
-        // Of the program's own types none is asked.
+        // None of the program's own types is asked.
         Verdict::AskIfRule(_) => fine.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! The diagnosis in JSON is held against its published schema.
+//! The diagnosis in JSON follows its published schema.
 
 #[path = "../../report/tests/schema/mod.rs"]
 mod schema;
@@ -8,7 +8,7 @@ use std::process::Command;
 use schema::{errors, load};
 use serde_json::Value;
 
-/// What the tool says of `subject`.
+/// The tool's diagnosis of `subject`.
 fn diagnosis(subject: &str) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockwright"));
     let dir = format!("{}/doctor-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());

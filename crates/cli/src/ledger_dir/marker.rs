@@ -37,7 +37,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Of a new run.
+    /// The marker of a new run.
     ///
     /// # Errors
     /// If the kernel has no random numbers.

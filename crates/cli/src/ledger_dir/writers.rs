@@ -35,8 +35,8 @@ impl<'m> Mapping<'m> {
         Some(Self { is_shared, is_writable, offset, inode, path })
     }
 
-    /// Whether it is one of this file: by its number, as devices are told in different ways, and by
-    /// its name.
+    /// Whether it is one of this file: by its inode number, as device numbers have different forms,
+    /// and by its name.
     fn is_of(&self, name: &OsStr, inode: u64) -> bool {
         self.is_shared && self.inode == inode && Path::new(self.path).file_name() == Some(name)
     }

@@ -15,7 +15,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Looks whether `path` can be written, so that a wrong one is told before the program runs.
+    /// Checks whether `path` can be written, so that a wrong one is reported before the program
+    /// runs.
     ///
     /// # Errors
     /// If it cannot.

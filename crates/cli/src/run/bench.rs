@@ -83,7 +83,7 @@ fn locks(args: &BenchLocksArgs) -> Result<Ending> {
 struct PlotDir<'d>(&'d Path);
 
 impl<'d> PlotDir<'d> {
-    /// Made before anything is measured, so that a wrong path is told at once.
+    /// Made before anything is measured, so that a wrong path is reported at once.
     fn make(dir: &'d Path) -> Result<Self> {
         match fs::create_dir_all(dir) {
             Ok(()) => Ok(Self(dir)),

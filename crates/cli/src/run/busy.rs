@@ -38,10 +38,10 @@ pub struct BusyThreads {
 struct Process {
     /// The last look, and each thread then.
     last: Option<(Instant, HashMap<u32, Task>)>,
-    /// By thread id: who has been busy since when.
+    /// Busy threads by id, and since when.
     busy: HashMap<u32, Since>,
-    /// By thread id: who has slept since the look before, how often it had gone to sleep until then,
-    /// what its row had when that was seen first, and what it is blocked in.
+    /// Threads by id that have slept since the look before: how often each had gone to sleep until
+    /// then, its row when that was seen first, and what it is blocked in.
     asleep: HashMap<u32, Asleep>,
     /// By thread id and number of the wait: since when it was seen at each look.
     waits: HashMap<(u32, u32), Instant>,
@@ -113,7 +113,7 @@ impl BusyThreads {
         self.next = Some(now + INTERVAL.max(now.elapsed() * SHARE));
     }
 
-    /// Says of the holders in the report which of them have been busy up to the end.
+    /// Marks the holders in the report that have been busy up to the end.
     pub fn tell(&self, report: &mut Report) {
         let tokens: Vec<u64> = report.processes.iter().map(|process| process.token).collect();
         let has_seen = |it: &Process| !it.busy.is_empty() || !it.asleep.is_empty();
@@ -190,7 +190,7 @@ impl Process {
         let mut is_new = false;
         for (&tid, asleep) in self.asleep.iter_mut().filter(|(_, it)| it.locks.is_none()) {
             asleep.blocked = descriptors.blocked(tid);
-            // In nothing that is told of: all zeros, which no row has.
+            // Blocked in a call that is not reported: all zeros, which no row has.
             asleep.locks = asleep.blocked.is_none().then_some((0, 0, 0));
             is_new |= asleep.blocked.is_some();
         }
@@ -209,8 +209,8 @@ impl Process {
     }
 
     /// Stops busy threads to see where they are, each once, if one holds what another has waited for
-    /// since `patience` ago. `hung` tells which thread waits, in which wait, and for whom. True if one
-    /// was stopped.
+    /// since `patience` ago. `hung` says which thread waits, in which wait, and for which thread.
+    /// True if one was stopped.
     fn sample(
         &mut self,
         now: Instant,

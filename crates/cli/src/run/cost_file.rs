@@ -1,4 +1,4 @@
-//! What measuring cost, kept beside the ledgers: only at the end of the run can it be measured.
+//! What measuring cost, kept next to the ledgers: only at the end of the run can it be measured.
 
 use std::io;
 use std::path::PathBuf;

@@ -61,7 +61,7 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
 
 fn print_source() -> Result<Ending> {
     match io::stdout().write_all(SOURCE) {
-        // Who reads it has seen enough.
+        // The reader has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ending::Code(0)),
         Err(error) => Err(Error::new(format!("cannot print the source: {error}"))),
         Ok(()) => Ok(Ending::Code(0)),

@@ -1,5 +1,5 @@
-//! When and how the program ended, kept beside the ledgers: a process that is killed does not come
-//! to say it in its own.
+//! When and how the program ended, kept next to the ledgers: a killed process cannot write it into
+//! its own.
 
 use std::io;
 use std::path::{Path, PathBuf};

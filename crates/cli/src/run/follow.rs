@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::args::RunArgs;
 
-/// Whom to watch.
+/// Which processes to watch.
 #[derive(Debug)]
 pub struct Follow {
     /// Patterns, or `none`; `None`: everybody.
@@ -18,7 +18,7 @@ impl Follow {
         if args.follow.iter().any(|name| name == "all") {
             return Self { names: None };
         }
-        // `none` beside names adds nobody.
+        // `none` together with names adds nothing.
         let names: Vec<&str> =
             args.follow.iter().map(String::as_str).filter(|name| *name != "none").collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(",") };

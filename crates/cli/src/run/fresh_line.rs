@@ -1,8 +1,8 @@
 //! Whether what lockwright says after a program must begin with a line break: the program's last
 //! line may have none.
 //!
-//! Of a terminal nobody can tell what is in its last line, so there is always a break, as `perf
-//! stat` and the shell's `time` make one. Of a file it can be read. A pipe matters if the program's
+//! The last line of a terminal cannot be read, so there is always a break, as `perf stat` and the
+//! shell's `time` make one. The last line of a file can be read. A pipe matters if the program's
 //! output may be in it.
 
 use std::fs::{File, Metadata};

@@ -101,7 +101,7 @@ fn wanted(ledger: &Ledger) -> Vec<u64> {
     wanted
 }
 
-/// What the map says of code that has one of these addresses, in its order.
+/// The map's entries for code at one of these addresses, in its order.
 fn read(path: &Path, began_ns: u64, wanted: &[u64]) -> io::Result<Vec<(u64, u64, String)>> {
     let file = file::open_own(path, ledger_dir::own_user())?;
     let meta = file.metadata()?;

@@ -103,7 +103,7 @@ pub struct Standing {
     hope: Option<String>,
 }
 
-/// A deadlock that was told, and the token of the ledger that has it.
+/// A reported deadlock, and the token of the ledger that has it.
 #[derive(Debug)]
 struct Told {
     token: Option<u64>,
@@ -182,9 +182,10 @@ impl Deadlocks {
         let mut report = analyse(&ledgers, Instances::Folded, &Silent);
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
         report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
-        // Whom else it holds up may not have come there yet: that is for the end.
+        // Other threads that it will block may not have come there yet: the report at the end has
+        // them.
         report.waiting.clear();
-        // What the user knows is not shown, but that the process hangs is told all the same.
+        // Findings that the user knows are not shown, but the hang is reported all the same.
         let counts = output.judge(&report).counted().next().is_some();
         let shown = if counts { output.show(&report, |_| true) } else { Ok(()) };
         let told = |finding: &Finding| Told {
@@ -229,12 +230,12 @@ impl Deadlocks {
         self.saw_ledgers
     }
 
-    /// Whether anything was told.
+    /// Whether anything was reported.
     pub fn any_told(&self) -> bool {
         !self.told.is_empty()
     }
 
-    /// What was told and is not in the report of the end: it has ended.
+    /// Reported findings that are not in the report of the end: they have ended.
     pub fn ended(&self, report: &Report) -> impl Iterator<Item = &Finding> {
         let is_in = |told: &Told| report.findings.iter().any(|f| told.is(report, f));
         self.told.iter().filter(move |told| !is_in(told)).map(|told| &told.finding)
@@ -396,7 +397,7 @@ mod tests {
     use lockwright_ledger::Writer;
     use lockwright_ledger::layout::PAGE;
 
-    /// Bytes of a ledger with a deadlock on record, of two threads with these `wait_seq`.
+    /// Bytes of a ledger with a recorded deadlock, of two threads with these `wait_seq`.
     fn deadlocked(waits: [u32; 2], mode: u16) -> Vec<u8> {
         const BYTES: usize = 400 * PAGE;
         let words = vec![0u64; BYTES / 8 + PAGE / 8].leak();

@@ -1,4 +1,4 @@
-//! Opens ledgers, and tells of those that cannot be.
+//! Opens ledgers, and reports those that cannot be opened.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {
     (ledgers, errors)
 }
 
-/// What is missing for want of ledgers that could not be opened.
+/// What is missing because ledgers could not be opened.
 pub fn missing(errors: &[Error]) -> Vec<Gap> {
     errors.iter().map(|error| error.as_gap("ledger-unreadable")).collect()
 }

@@ -90,7 +90,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     written.map(|()| ending)
 }
 
-/// What was measured, and at what cost, which is left beside ledgers that are kept.
+/// What was measured, and at what cost, which is left next to ledgers that are kept.
 pub fn measure(
     session: &Session<'_>,
     symbols: &[&dyn Symbolise],

@@ -26,9 +26,9 @@ pub enum Outlook {
     Inside(String),
 }
 
-/// Signals that say nothing of a deadlock: a thread raises them by what it does wrong, they ask the
-/// program to end or to stop, they tell of what has happened elsewhere, they come from timers,
-/// which are looked at themselves, or they are the C library's own (32 and 33).
+/// Signals that will not end a deadlock. A thread raises some by its own faults. Some ask the
+/// program to end or to stop, and some report events elsewhere. Some come from timers, which are
+/// looked at themselves. 32 and 33 are the C library's own.
 const UNRELATED: &[i32] = &[
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -89,7 +89,7 @@ impl Scene<'_> {
         match task.doing {
             Doing::Ended => Outlook::Final,
             Doing::Stopped => Outlook::Inside(format!("{} is stopped", name())),
-            // Who spins is on a processor all the time, and gets nowhere.
+            // A spinning thread is on a processor all the time, and makes no progress.
             _ if wait.is_some_and(|wait| self.may_spin(&wait)) => Outlook::Final,
             Doing::Runs => Outlook::Inside(format!("{} runs", name())),
             Doing::SleepsForATime => Outlook::Inside(format!("{} sleeps for a time only", name())),

@@ -27,7 +27,8 @@ use lockwright_report::{html, json, plain, text};
 /// Width of a report that nobody reads on a terminal.
 const FILE_WIDTH: usize = 100;
 
-/// Opened before the program runs, so that a wrong path is told before an hour's run, not after.
+/// Opened before the program runs, so that a wrong path is reported before an hour's run, not
+/// after.
 #[derive(Debug)]
 pub struct Output {
     text: Sink,
@@ -37,7 +38,7 @@ pub struct Output {
     stats: bool,
     /// Colours for the report.
     colour: bool,
-    /// What the user said of colours.
+    /// The user's choice of colours.
     choice: Colour,
     /// Colours for messages on standard error.
     message_colour: bool,
@@ -106,7 +107,7 @@ impl Output {
         self.verdicts.instances
     }
 
-    /// What the user's files say of a report.
+    /// The verdicts of the user's files on a report.
     pub fn judge<'r>(&'r self, report: &'r Report) -> Judged<'r> {
         self.verdicts.judge(report)
     }
@@ -150,7 +151,8 @@ impl Output {
         matches!(self.text, Sink::Stderr)
     }
 
-    /// Shows the report, in place of what a file had before: what counts of it and is `told`.
+    /// Shows the report, and overwrites what a file had before: the findings that count and are
+    /// `told`.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -229,7 +231,7 @@ impl Output {
         self.text.add_styled(&text(self.colour), self.colour)
     }
 
-    /// As [`Self::show_text`], in place of the moment before if somebody watches at a terminal.
+    /// As [`Self::show_text`], over the moment before if a user watches at a terminal.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -264,7 +266,7 @@ impl Output {
         !matches!(self.json, Some(Sink::Stdout))
     }
 
-    /// Shows a listing in place of a report: it is what was asked for, so it goes to standard
+    /// Shows a listing instead of a report: it is what was asked for, so it goes to standard
     /// output, unless the JSON does.
     ///
     /// # Errors
@@ -415,8 +417,8 @@ impl Output {
         self.json.as_mut().map_or(Ok(()), |sink| sink.put_by(write))
     }
 
-    /// Of what could not be written, tells all but the last, and hands that back: what else was
-    /// asked for has been written meanwhile.
+    /// Reports all failed outputs but the last, and returns that one: all other outputs have been
+    /// written meanwhile.
     ///
     /// # Errors
     /// If something was not written.
@@ -461,7 +463,7 @@ impl Drop for Output {
         }
         let remarks = self.remarks.take();
         if !remarks.is_empty() && self.text.add(&remarks).is_err() {
-            // Somewhere they must be told.
+            // They must be shown somewhere.
             tell(&remarks, false);
         }
     }

@@ -116,7 +116,7 @@ impl PricesFile {
     }
 }
 
-/// This lockwright, this boot of this machine, and what the library is told.
+/// This lockwright, this boot of this machine, and the options of the library.
 fn key(engines: &Engines<'_>) -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let tool = fs::metadata("/proc/self/exe").map_or_else(

@@ -249,7 +249,7 @@ fn open_ledgers(
     Ok((ledgers, missing))
 }
 
-/// What to say of ledgers that were there and are no more.
+/// The error for ledgers that were there and are gone.
 fn removed(dir: &Path, error: Option<&io::Error>) -> Error {
     let shown = dir.display();
     let what = match error {
@@ -262,7 +262,7 @@ fn removed(dir: &Path, error: Option<&io::Error>) -> Error {
     Error::new(what + "; there is nothing to report")
 }
 
-/// What to say of files among the ledgers that no process of the run has made.
+/// The error for files among the ledgers that no process of the run has made.
 fn not_of_this_run(count: usize, dir: &Path) -> Error {
     let (files, were) = if count == 1 { ("file", "was") } else { ("files", "were") };
     Error::new(format!("{count} {files} in {} that no process of this run has made {were} left out", dir.display()))

@@ -110,8 +110,8 @@ impl Drop for Signals {
 }
 
 /// Whether process `sender` is timeout(1) with this process in its group: that signals its command
-/// first and then the whole group, so the program gets it by itself. Of others nobody can tell whom
-/// else they have sent a signal to.
+/// first and then the whole group, so the program gets it by itself. For other senders we cannot
+/// know which processes got the signal.
 fn is_timeout_of_group(sender: u32) -> bool {
     // SAFETY: no preconditions.
     let leads = unsafe { libc::getpgrp() } == sender as libc::pid_t;

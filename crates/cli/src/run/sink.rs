@@ -20,7 +20,7 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Looks whether the file of an option that is used so can be written; what is in there stays
+    /// Checks whether the file of an option that is used so can be written; what is in there stays
     /// for now.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Sink {
         (known && size.ws_col > 0).then_some(size.ws_col.into())
     }
 
-    /// Writes `text` without any control, in place of what a file had before.
+    /// Writes `text` without control characters, and overwrites what a file had before.
     ///
     /// # Errors
     /// If it cannot be written. A file keeps what it had, if it can.

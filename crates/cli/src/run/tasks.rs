@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-/// The state of a thread, as far as it matters to who waits for it.
+/// The state of a thread, as far as it matters to its waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// It runs, or waits for a processor or a disk.

@@ -97,7 +97,7 @@ fn left_out(entry: &str) -> Option<Unwatched> {
 const FOLLOW: &str = "follow";
 const FOLLOW_WHY: &str = "by --follow";
 
-/// When a ledger was begun, by whom.
+/// The time at which a ledger was begun, and its process.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     pid: u32,
@@ -159,7 +159,7 @@ impl Event {
     }
 }
 
-/// What was executed, and no ledger tells of it.
+/// A program that was executed without a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Silent {
     pid: u32,
@@ -167,10 +167,10 @@ struct Silent {
     how: How,
 }
 
-/// What no ledger tells of: none was begun by the process after it had executed that, and before it
-/// executed something else.
+/// The programs without a ledger: the process began none after it had executed the program and
+/// before it executed another.
 fn silent(mut events: Vec<Event>, starts: &[Start]) -> Vec<Silent> {
-    // Children that were spawned are put on record by their parents, late.
+    // Parents record the children that they spawn, and do so late.
     events.sort_by_key(|event| event.at_ns);
     let mut starts: Vec<(u32, u64)> = starts.iter().map(|start| (start.pid, start.at_ns)).collect();
     starts.sort_unstable();

@@ -9,8 +9,8 @@ use lockwright_report::plain;
 
 /// Prints the error and ends.
 ///
-/// The parser prints words as they are, among styles of its own, so that its text cannot be told
-/// from theirs. It is asked again about the same words without their controls.
+/// The parser prints words as they are, among styles of its own, so that nothing separates its
+/// escapes from theirs. It is asked again about the same words without their controls.
 pub fn exit(error: &clap::Error) -> ! {
     match Cli::try_parse_from(std::env::args_os().map(without_controls)) {
         Err(same) if same.kind() == error.kind() => same.exit(),

@@ -1,4 +1,4 @@
-//! What the command line says of findings, and the files that are made of it.
+//! The command line's options about findings, and the files that they write.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use lockwright_report::error::Result;
 use lockwright_report::sarif;
 use lockwright_report::verdict::{Judged, Policy, SHIPPED_FILE};
 
-/// Read and opened before the program runs, so that what is wrong with a file is told before an
-/// hour's run, not after.
+/// Read and opened before the program runs, so that a fault of a file is reported before an hour's
+/// run, not after.
 #[derive(Debug)]
 pub struct Verdicts {
     /// Show all grades.
@@ -92,7 +92,7 @@ impl Verdicts {
         })
     }
 
-    /// What the user's files say of a report.
+    /// The verdicts of the user's files on a report.
     pub fn judge<'r>(&'r self, report: &'r Report) -> Judged<'r> {
         self.policy.judge(report)
     }

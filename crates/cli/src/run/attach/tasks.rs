@@ -44,8 +44,8 @@ pub fn of_process(pid: u32) -> Vec<Task> {
     let mut tasks: Vec<Task> = entries
         .filter_map(|entry| {
             let id = entry.file_name().to_str()?.parse().ok()?;
-            // First the call, then the state and the count: who runs in between is not taken for
-            // one that sleeps, but for one that has moved.
+            // First the call, then the state and the count: a thread that runs in between then
+            // counts as one that has moved, not as a sleeping one.
             let call = fs::read_to_string(entry.path().join("syscall")).unwrap_or_default();
             let status = fs::read_to_string(entry.path().join("status")).ok()?;
             Some(parse(id, &status, &call))

@@ -163,8 +163,8 @@ const SORTS: &[Hidden] = &[
     },
 ];
 
-/// What is left of libraries whose functions are stood in front of where they are called
-/// (`crates/preload/src/interpose/libraries`): it explains no empty report.
+/// The rest of libraries whose calls are interposed (`crates/preload/src/interpose/libraries`): it
+/// explains no empty report.
 const RESTS: &[Hidden] = &[
     Hidden {
         id: "glib",
@@ -200,8 +200,8 @@ const RESTS: &[Hidden] = &[
     },
 ];
 
-/// No locks, but who takes them: the versions that `crates/preload/src/stack/python.rs` knows are
-/// not among those that this is said of.
+/// It hides no locks, but their Python callers. It leaves out the versions that
+/// `crates/preload/src/stack/python.rs` knows.
 const PYTHON_LINES: Hidden = Hidden {
     id: "python-lines",
     what: "which lines of Python take the locks, as this CPython is older than 3.11; the interpreter's own functions are named in their place",

@@ -126,7 +126,7 @@ impl Finding {
     }
 }
 
-/// What there is to say of a program.
+/// The doctor's findings about a program.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// As the user named it.

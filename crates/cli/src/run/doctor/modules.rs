@@ -1,4 +1,4 @@
-//! The libraries that a program begins with: what its own loader says of them, as ldd(1) asks it.
+//! The libraries that a program begins with, as its own loader lists them for ldd(1).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

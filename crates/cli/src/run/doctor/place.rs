@@ -57,7 +57,7 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
             findings.extend((!stamped).then(slower));
             findings.extend(other_layouts.as_ref().map(objects_unread));
         }
-        // A limit explains it, and is told.
+        // A limit explains it, and is reported.
         Trial::Unwatched if !findings.is_empty() => {}
         Trial::Unwatched => findings.push(
             Finding::new(

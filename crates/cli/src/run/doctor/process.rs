@@ -58,7 +58,7 @@ pub fn id(argument: &OsStr) -> Option<u32> {
     argument.to_str()?.parse().ok()
 }
 
-/// What there is to say of the process.
+/// Diagnoses the process.
 ///
 /// # Errors
 /// If there is none, or it is not ours to look at.

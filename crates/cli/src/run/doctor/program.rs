@@ -20,7 +20,7 @@ pub fn is_of_system(library: &Path) -> bool {
     is_runtime(&name) || SYSTEM.iter().any(|system| name.starts_with(system))
 }
 
-/// What there is to say of a program that does not run yet.
+/// Diagnoses a program that does not run yet.
 pub fn diagnose(name: String, target: &Target) -> Diagnosis {
     let mut findings = Vec::new();
     let mut modules = Modules::default();
@@ -92,8 +92,8 @@ pub fn of_obstacle(obstacle: &Obstacle, file: &Path) -> Finding {
     obstacle.help(file).into_iter().fold(finding, Finding::help)
 }
 
-/// What the executable and its libraries hide, and what they lack. What a program that is `blocked`
-/// hides beyond that is told without weight.
+/// What the executable and its libraries hide, and what they lack. If the program is `blocked`,
+/// what it hides beyond that is reported without weight.
 pub fn of_modules(file: &Path, libraries: &[PathBuf], blocked: bool) -> Vec<Finding> {
     let Some(program) = Contents::read(file) else { return Vec::new() };
     let is_own = |library: &&PathBuf| library.as_path() != file && !is_of_system(library);

@@ -22,7 +22,7 @@ use lockwright_report::error::{Error, Result, exit};
 /// How many threads there are, where nothing is said.
 const THREADS: u32 = 4;
 
-/// Of how many of its last steps a thread is told.
+/// How many of a thread's last steps are shown.
 const LAST_STEPS: usize = 8;
 
 /// A lock that was explored.

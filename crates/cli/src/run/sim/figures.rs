@@ -24,7 +24,7 @@ pub struct Row {
 struct Share<'f> {
     place: &'f Place,
     class: Class,
-    /// Of all threads' time.
+    /// Its part of all threads' time.
     part: f64,
 }
 
@@ -157,7 +157,7 @@ impl Page<'_> {
         out
     }
 
-    /// Of the column of locks.
+    /// The width of the column of locks.
     fn name_width(&self) -> usize {
         self.rows.iter().map(|row| row.lock.len()).max().unwrap_or(0).max(NAME_WIDTH)
     }

@@ -23,7 +23,7 @@ use lockwright_report::error::{Error, Result, exit};
 /// Exit code where a lock has failed.
 const FAILED: u8 = 101;
 
-/// The locks of document 4.
+/// The locks of Long's 2017 pvqspinlock patch.
 const LOCKS: &[&str] = &["hybrid", "pvqlock", "unfair"];
 
 /// How large a machine's file can be, in bytes.
@@ -122,7 +122,7 @@ fn shapes(args: &SimArgs, machine: &Machine) -> Result<Vec<Shape>> {
     Ok(threads.into_iter().map(|threads| Shape { threads, cpus }).collect())
 }
 
-/// What to say to who wants so many CPUs.
+/// The advice to a user who wants so many CPUs.
 fn machines_with(cpus: u32) -> String {
     let has = |preset: &&machine::Preset| {
         machine::parse(preset.name, preset.text).is_ok_and(|machine| machine.cpus() >= cpus)

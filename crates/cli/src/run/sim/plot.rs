@@ -16,7 +16,7 @@ pub struct Plot<'p> {
 }
 
 impl<'p> Plot<'p> {
-    /// Opened before anything is simulated, so that a wrong path is told at once.
+    /// Opened before anything is simulated, so that a wrong path is reported at once.
     ///
     /// # Errors
     /// If it cannot be written, or there is only one number of threads to be drawn.

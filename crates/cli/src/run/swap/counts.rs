@@ -1,5 +1,5 @@
 //! What the swap library has counted, in the order in which it counts (`swap/src/counts.rs`), and
-//! what is said of it.
+//! the sentences about it.
 
 use std::fs;
 use std::path::Path;

@@ -14,7 +14,7 @@ pub struct Lock {
     pub bytes: u32,
     /// What spinlocks run on: itself, as a rule.
     pub spinlocks: &'static str,
-    /// Who goes first.
+    /// Which waiter goes first.
     pub fairness: &'static str,
     /// How threads wait.
     pub waits: &'static str,

@@ -25,7 +25,7 @@ use selection::{Patterns, Questions};
 /// Built by the build script.
 static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_SWAP_SO"));
 
-/// What is asked for in place of a lock's name.
+/// The word to give instead of a lock's name.
 const LIST: &str = "list";
 
 /// Tells the library that it has to ask which locks are replaced.

@@ -192,7 +192,7 @@ impl Questions {
         Ok(Self { listener, path })
     }
 
-    /// What the library is told of them.
+    /// The library's text for them.
     pub fn told(&self, patterns: &Patterns) -> OsString {
         let mut told = OsString::from(format!("{}:", patterns.choosing));
         told.push(&self.path);

@@ -1,5 +1,5 @@
-//! What is in an executable or library, as far as it matters to who wants to see the locks in it: which of
-//! the functions that take locks it calls, and the marks of languages and libraries with locks of their own.
+//! What is in an executable or library, as far as it matters for watching its locks: which of the functions that take
+//! locks it calls, and the marks of languages and libraries with locks of their own.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use lockwright_analysis::symbolize::has_dwarf;
 /// Something that the file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// It calls functions that take locks, and that the preload library stands in front of.
+    /// It calls functions that take locks, and that the preload library interposes.
     TakesLocks,
     /// It calls `syscall`: those who make locks of futexes do.
     Syscall,
@@ -27,7 +27,7 @@ pub enum Mark {
     OwnHeap,
     /// The runtime of a sanitizer was linked into it.
     Sanitizer,
-    /// It tells of its locks, where the preload library is there to hear it.
+    /// It reports its locks to the preload library, if that is loaded.
     Tells,
     /// Go.
     Go,
@@ -70,7 +70,7 @@ const TAKING: &[&str] = &[
     "sem_trywait",
     "sem_timedwait",
     "sem_clockwait",
-    // Functions of libraries, which are stood in front of where they are called.
+    // Functions of libraries, which are interposed where they are called.
     "g_mutex_lock",
     "g_mutex_trylock",
     "g_rec_mutex_lock",

@@ -1,5 +1,5 @@
-//! Why the preload library cannot get into a program, and the remedy for each reason: what `check` refuses
-//! a program with, and what `doctor` tells of it.
+//! Why the preload library cannot get into a program, and the remedy for each reason: `check` refuses a program with
+//! it, and `doctor` reports it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ impl Obstacle {
     pub fn refusal(&self, file: &Path) -> Error {
         let verb = if matches!(self, Self::NoLoader(_)) { "run" } else { "watch" };
         let message = format!("cannot {verb} `{}`: {}", file.display(), self.what());
-        // Of a program whose loader is missing shells say that it is not there.
+        // If a program's loader is missing, shells say that the program is not there.
         let is_missing = matches!(self, Self::NoLoader(_));
         let code = if is_missing { exit::NOT_FOUND } else { exit::NOT_RUNNABLE };
         let mut error = Error::with_code(code, message);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::ledger_dir::ignores_setuid;
 
-/// Who runs the program, and what the file would change about that.
+/// The user that runs the program, and what the file would change about that.
 #[derive(Clone, Copy, Debug)]
 struct Privileges {
     mode: u32,

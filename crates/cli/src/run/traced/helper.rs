@@ -11,7 +11,7 @@ use super::places::Process;
 use lockwright_analysis::traced::{Message, Obstacle, Place};
 use lockwright_report::error::{Error, Result, exit};
 
-/// Its file, beside that of the command.
+/// Its file, in the same directory as the command.
 const NAME: &str = "lockwright-bpf";
 
 /// The running helper.
@@ -61,8 +61,7 @@ impl Helper {
         Ok(helper)
     }
 
-    /// The last of what it has said of its counts since this was asked, if it was to say it more
-    /// than once.
+    /// The last message with its counts since the previous call, if it was to send more than one.
     pub fn so_far(&self) -> Option<Message> {
         self.so_far.try_iter().last()
     }

@@ -29,7 +29,7 @@ use lockwright_report::traced::{
 use places::Known;
 use top::Top;
 
-/// How often to look whether it is time to end.
+/// How often to check whether it is time to end.
 const POLL: Duration = Duration::from_millis(20);
 
 /// What is measured.

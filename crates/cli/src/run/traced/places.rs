@@ -71,7 +71,7 @@ pub struct Known<'c> {
 }
 
 impl<'c> Known<'c> {
-    /// Of what was counted.
+    /// The places of what was counted.
     pub fn new(counted: &'c Counted) -> Self {
         let process = |(pid, process): (&u32, &'c Process)| {
             let unwinder = Unwinder::new(&process.maps, &process.root);

@@ -1,4 +1,4 @@
-//! What is told of a comparison: the finding first, then the figures.
+//! The report on a comparison: the finding first, then the figures.
 
 use std::fmt::Write as _;
 

@@ -76,8 +76,8 @@ pub struct Measured {
     pub interrupted: Option<i32>,
 }
 
-/// Runs all arms for so many rounds, in an order that follows from `seed`; `progress` is told before
-/// each run.
+/// Runs all arms for so many rounds, in an order that follows from `seed`; `progress` is called
+/// before each run.
 ///
 /// # Errors
 /// If a run fails, or has no figure.

@@ -13,7 +13,7 @@ use crate::run::{inherited, pidfd};
 /// How long a command that is to end may take for it.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Of what a command prints, so many bytes are kept at least: the last ones.
+/// At least so many bytes of a command's output are kept: the last ones.
 const KEPT: usize = 16 << 20;
 
 /// How often to ask for the end where no descriptor tells.

@@ -1,4 +1,4 @@
-//! What can be said of the figures: pure arithmetic.
+//! The conclusions from the figures: pure arithmetic.
 
 use lockwright_lab::stats::{self, Estimate, USUAL};
 use serde::Serialize;
@@ -23,7 +23,7 @@ impl Better {
     }
 }
 
-/// What is said of a lock.
+/// The verdict on a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -49,7 +49,7 @@ pub struct Judged {
 /// What can be said.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How many times as fast the second native run is as the first: 1, but for chance.
+    /// How many times as fast the second native run is as the first: 1, except by chance.
     pub control: Estimate,
     /// The locks, in their order.
     pub locks: Vec<Judged>,

@@ -1,4 +1,5 @@
-//! CNA as the queue of the queued spinlock, beside that with its own, on four sockets.
+//! CNA as the queue of the queued spinlock, compared with the spinlock's own queue, on four
+//! sockets.
 
 use super::{Claim, Runner, Source, Truth};
 

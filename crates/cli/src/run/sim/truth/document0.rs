@@ -1,4 +1,4 @@
-//! Document 0: a build below lockdep, on one socket and on four.
+//! Long's 2018 lockdep patches: a build under lockdep, on one socket and on four.
 
 use super::{Claim, Runner, Source, Truth};
 

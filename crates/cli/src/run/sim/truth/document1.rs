@@ -1,4 +1,4 @@
-//! Document 1: debugobjects' pools below a build, before and after the patches.
+//! Long's 2019 debugobjects patches: the pools under a build, before and after the patches.
 
 use lockwright_lab::bench::published::{POOLS, Pools};
 use lockwright_sim::workload::Figures;

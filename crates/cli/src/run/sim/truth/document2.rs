@@ -1,4 +1,4 @@
-//! Document 2: the big kernel lock below dbench on 8 CPUs, as lockmeter saw it.
+//! Hansen's 2002 patches: the big kernel lock under dbench on 8 CPUs, as lockmeter saw it.
 
 use lockwright_lab::tables::bkl::{AFTER, BEFORE};
 

@@ -1,4 +1,4 @@
-//! Document 3: page faults that take an rwsem by a trylock.
+//! Long's 2021 rwsem patch: page faults that take an rwsem by a trylock.
 
 use lockwright_lab::bench::published::{TRYLOCK, Trylock};
 

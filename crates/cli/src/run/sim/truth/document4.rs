@@ -1,4 +1,4 @@
-//! Document 4: the microbenchmark and the builds, with virtual CPUs.
+//! Long's 2017 pvqspinlock patch: the microbenchmark and the builds, with virtual CPUs.
 
 use lockwright_lab::bench::published::{BUILDS, Build, OVER_COMMIT};
 use lockwright_sim::Event;

@@ -12,7 +12,7 @@ const EQUAL: f64 = 0.01;
 /// Where something was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// One of the five documents.
+    /// One of the five sets of kernel patches, by its number in docs/seeds.md.
     Document(u8),
     /// A. Kogan and D. Dice, *Add NUMA-awareness to qspinlock*, version 10, linux-kernel, 2020.
     Cna,
@@ -129,7 +129,7 @@ impl Claim {
         Self { source, claim, published, simulated, holds }
     }
 
-    /// That something begins at the same of several steps, or at one beside it.
+    /// The claim that something begins at the same one of several steps, or at a neighbouring one.
     pub fn crossover(source: Source, claim: String, steps: &[(u64, bool, bool)]) -> Self {
         let first = |is: fn(&(u64, bool, bool)) -> bool| steps.iter().position(is);
         let (published, simulated) = (first(|step| step.1), first(|step| step.2));

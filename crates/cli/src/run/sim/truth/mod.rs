@@ -1,4 +1,5 @@
-//! `lockwright sim --truth`: what was published beside what is simulated, and whether that is right.
+//! `lockwright sim --truth`: compares simulated with published figures, and says whether they
+//! agree.
 
 mod cna;
 mod document0;
@@ -48,7 +49,7 @@ pub fn compare(seconds: f64, seed: u64) -> Truth {
     truth
 }
 
-/// Runs simulations, and looks whether they hold together.
+/// Runs simulations, and checks whether they are consistent.
 struct Runner {
     seconds: f64,
     seed: u64,

@@ -1,5 +1,5 @@
-//! parking_lot's collapse, beside Rust's mutex and glibc's: the tables of its change 419, before that change. The machine is
-//! that of issue 418, by the same author, as the change names none.
+//! parking_lot's collapse, compared with Rust's mutex and glibc's: the tables of its change 419, before that change.
+//! The machine is that of issue 418, by the same author, as the change names none.
 
 use super::{Claim, Runner, Source, Truth};
 
