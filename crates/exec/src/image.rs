@@ -18,7 +18,7 @@ pub enum Image {
     Script,
     /// No program, but the shell may run it.
     Text,
-    /// Who knows.
+    /// It cannot be known.
     Unknown,
 }
 
@@ -179,7 +179,7 @@ impl Elf {
     fn image(&self, name: &[u8], own: Option<&CStr>) -> Image {
         let find = |kind| self.segments().find(|segment| segment.kind == kind);
         let Some(loader) = find(number::INTERP) else {
-            // The loader itself can be told to run a program.
+            // The loader itself can run a program.
             return if is_other_loader(name) { Image::Refusing } else { Image::Ignoring };
         };
         if !self.is_wide || !self.is_little || self.machine != number::X86_64 {

@@ -1,6 +1,6 @@
 //! Which lock everything runs on: named in the environment, chosen at the process' first call,
-//! which may come before any constructor of this library. What takes locks is told then, too, where
-//! it is called from, if that says which locks are replaced.
+//! which may come before any constructor of this library. If the replaced locks depend on call
+//! sites, the wrappers that take locks also learn then to look at their callers.
 
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};

@@ -12,14 +12,14 @@
 //! ```
 //!
 //! A waiter is in the queue before it releases the mutex, so a signal wakes one that has waited
-//! before it, never one that came later. Signals and broadcasts take the waiters off the queue
-//! under its lock and tell them when they have released it: who has been told touches nothing but
-//! its own record, and who has told nothing but theirs. So the object can be destroyed as soon as
-//! everybody was told, also by one of them.
+//! before it, never one that came later. A signal or broadcast takes the waiters off the queue
+//! under its lock and wakes them after it has released the lock. After that, a woken thread touches
+//! only its own record, and the waker only the waiters' records. So the object can be destroyed as
+//! soon as every waiter was woken, also by one of them.
 //!
-//! Who gives up (its deadline has come, or it is cancelled) says so in its record first, and takes
-//! itself off the queue. A signal passes it by; one that came before is its own: then it was
-//! signalled in time, or, cancelled, it passes the signal on.
+//! A waiter that gives up (its deadline has come, or it is cancelled) marks its record first, and
+//! takes itself off the queue. A later signal passes it by. An earlier one is its own: then it was
+//! signalled in time, or, if cancelled, it passes the signal on.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -57,8 +57,7 @@ pub struct Cond {
 const _: () = assert!(size_of::<Cond>() == cond::OBJECT.size);
 const _: () = assert!(offset_of!(Cond, words) == layout::FIRST);
 
-/// One that waits. Its links are under the lock of the queue; once it is `CLAIMED`, they are those
-/// of who has claimed it.
+/// A waiter. The queue's lock guards its links; once it is `CLAIMED`, they belong to the claimer.
 struct Waiter {
     next: Cell<*const Waiter>,
     prev: Cell<*const Waiter>,
@@ -75,7 +74,7 @@ struct Waiter {
 const WAITING: u32 = 0;
 /// It gives up, and will take itself off the queue.
 const LEAVING: u32 = 1;
-/// It has been taken off the queue, and will be told.
+/// It has been taken off the queue, and will be woken.
 const CLAIMED: u32 = 2;
 /// It has been signalled.
 const SIGNALLED: u32 = 3;
@@ -106,7 +105,7 @@ impl Cond {
         }
     }
 
-    /// Marks it. Who waits in it since before a fork is a thread of another process.
+    /// Marks it. Waiters from before a fork are threads of another process.
     #[cold]
     fn meet(&self, era: u32) {
         let mark = era::met(era);
@@ -143,7 +142,8 @@ impl Cond {
         let last = self.last.replace(waiter);
         waiter.prev.set(last);
         waiter.next.set(ptr::null());
-        // SAFETY: who is in the queue is there.
+        // SAFETY: a waiter leaves the queue before its record's life ends, and this one is in the
+        // queue.
         match unsafe { last.as_ref() } {
             Some(last) => last.next.set(waiter),
             None => self.first.store(ptr::from_ref(waiter).cast_mut(), Relaxed),
@@ -153,7 +153,8 @@ impl Cond {
     /// Takes a waiter off.
     fn remove(&self, waiter: &Waiter) {
         let (next, prev) = (waiter.next.get(), waiter.prev.get());
-        // SAFETY: who is in the queue is there.
+        // SAFETY: a waiter leaves the queue before its record's life ends, and this one is in the
+        // queue.
         match unsafe { prev.as_ref() } {
             Some(prev) => prev.next.set(next),
             None => self.first.store(next.cast_mut(), Relaxed),
@@ -165,13 +166,13 @@ impl Cond {
         }
     }
 
-    /// Takes up to `most` waiters off that do not give up. They wait until they are told; the first
-    /// of them leads to the others.
+    /// Takes up to `most` waiters off that do not give up. They wait until they are woken; the
+    /// first of them leads to the others.
     fn claim(&self, most: usize) -> *const Waiter {
         let (mut claimed, mut end) = (ptr::null(), ptr::null::<Waiter>());
         let mut left = most;
         let mut at = self.first.load(Relaxed).cast_const();
-        // SAFETY: who is in the queue is there, and who is claimed until it is told.
+        // SAFETY: a waiter in the queue is alive, and a claimed one stays until it is woken.
         while let Some(waiter) = unsafe { at.as_ref() } {
             at = waiter.next.get();
             // Acquire and Relaxed: all that is read of it is under the lock.
@@ -196,14 +197,14 @@ impl Cond {
 
     /// Wakes up to `most`, in the order in which they came.
     fn wake(this: *const Self, most: usize, state: u32) {
-        // SAFETY: there until everybody is told. Relaxed: who waits before this came before the mutex
-        // was released, so whoever can know of it sees it here.
+        // SAFETY: the object lives until every waiter is woken. Relaxed: an earlier waiter joined
+        // the queue before it released the mutex, so a thread that can know about it sees it here.
         if unsafe { &*this }.first.load(Relaxed).is_null() {
             return;
         }
         let mut at = Self::locked(this, |cond| cond.claim(most));
         while !at.is_null() {
-            // SAFETY: claimed above, so it is there until it is told.
+            // SAFETY: claimed above, so it is there until it is woken.
             let (next, word) = unsafe { ((*at).next.get(), &raw const (*at).state) };
             // SAFETY: likewise. Release: pairs with the Acquire in `sleep`. From here on it may be
             // gone.
@@ -226,12 +227,12 @@ impl Waiter {
         if self.state.compare_exchange(WAITING, LEAVING, Relaxed, Relaxed).is_err() {
             return false;
         }
-        // Who destroys the object waits until the queue is empty.
+        // The thread that destroys the object waits until the queue is empty.
         Cond::locked(self.cond, |cond| cond.remove(self));
         true
     }
 
-    /// Waits to be told, as one that has been claimed.
+    /// Waits for the wake-up of a claimed waiter.
     fn await_told(&self) {
         while !self.is_told() {
             os::futex_wait(&raw const self.state, CLAIMED, os::ANY, libc::CLOCK_MONOTONIC, None);
@@ -249,7 +250,7 @@ impl Waiter {
         error
     }
 
-    /// Waits to be told, or for its deadline.
+    /// Waits for a wake-up, or for its deadline.
     fn sleep(&self) {
         let (clock, time) = match &self.deadline {
             Some(deadline) => (deadline.clock, Some(&deadline.time)),
@@ -286,7 +287,7 @@ unsafe extern "C" fn cancelled(waiter: *mut c_void) {
     let waiter = unsafe { &*waiter.cast::<Waiter>() };
     if !waiter.leave() {
         waiter.await_told();
-        // Who was told with all others has nothing to pass on, and the object may be gone.
+        // A waiter woken by a broadcast has nothing to pass on, and the object may be gone.
         if waiter.state.load(Relaxed) == SIGNALLED {
             Cond::wake(waiter.cond, 1, SIGNALLED);
         }
@@ -442,7 +443,7 @@ pub unsafe fn make(c: *mut Cond, clock: c_int) {
         &*c
     };
     let flags = if clock == libc::CLOCK_MONOTONIC { MONOTONIC } else { 0 };
-    // Relaxed: who shares it with others orders it.
+    // Relaxed: the program orders this with other threads' use when it shares the object.
     cond.flags().store(flags, Relaxed);
     cond.met.store(era::met(era::current()), Relaxed);
     count(Count::Conditions);

@@ -71,7 +71,7 @@ fn add(number: usize) {
     if counts.is_null() {
         let file = environment::variable(FILE).and_then(map);
         counts = file.unwrap_or((&raw const LOST).cast_mut());
-        // Who comes here at once maps it once more, and counts as well.
+        // A thread that comes here at the same time maps it once more, and counts as well.
         COUNTED.store(counts, Relaxed);
     }
     // SAFETY: the static or a mapping that stays, of as many counts.

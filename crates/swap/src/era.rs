@@ -1,5 +1,5 @@
-//! Eras: a process has one, and a child forked from it has the next. What a lock says of those who
-//! wait for it, and what a thread remembers of itself, is of the era in which it was written.
+//! Eras: a process has one, and a child forked from it has the next. A lock's marks about its
+//! waiters, and a thread's notes about itself, belong to the era in which they were written.
 //!
 //! The era lies in a page that the kernel gives a forked child zeroed (MADV_WIPEONFORK): so also
 //! the child of a bare `clone` notices, and nobody has to be called between the fork and the first
@@ -16,7 +16,7 @@ use crate::{os, tls};
 struct Page {
     /// 0: it has not begun.
     era: AtomicU32,
-    /// Who renews a lock of an earlier era: 1 while somebody does.
+    /// 1 while a thread renews a lock of an earlier era.
     renewing: AtomicU32,
 }
 

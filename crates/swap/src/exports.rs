@@ -1,5 +1,5 @@
-//! The functions that this library stands in front of, under the names that programs call: one
-//! table. Their versions are none, so they serve whichever version a program asks for.
+//! The functions that this library interposes, under the names that programs call: one table. Their
+//! versions are none, so they serve whichever version a program asks for.
 
 use core::ffi::c_int;
 

@@ -5,8 +5,8 @@
 //!    0  the lock's word; of a lock that has an owner itself its list of waiters
 //!    4  how often a recursive one is taken
 //!    8  the owner's thread id, 0: none; of a lock that has an owner itself that one's word
-//!   12  how many use it: who holds it, and who waits for a condition with it; modulo 2^16
-//!   14  of a lock that has an owner itself who spins for it
+//!   12  the number of users: its holder, and waiters for a condition with it; modulo 2^16
+//!   14  of a lock that has an owner itself its spinners
 //!   16  the kind, as the C library's initialisers have it
 //!   20  the mark of a mutex that has been met in this era
 //!   24  nothing of ours: a tool that watches locks notes there which one this is
@@ -41,7 +41,7 @@ pub struct Mutex {
     /// The lock, or, of one that has an owner itself, its waiters.
     pub word: AtomicU32,
     count: AtomicU32,
-    /// Changed by who has the lock.
+    /// Only the lock's holder changes it.
     owner: AtomicU32,
     /// Under the lock.
     users: AtomicU16,
@@ -149,7 +149,7 @@ impl Mutex {
 
     /// The id of the owner, 0 if there is none.
     pub fn owner(&self) -> u32 {
-        // Relaxed: who looks whether it is the owner itself sees its own stores.
+        // Relaxed: a thread that checks whether it is the owner sees its own stores.
         self.owner.load(Relaxed) & THREAD
     }
 
@@ -224,8 +224,7 @@ impl Mutex {
                 Err(_) => Met::Left,
             };
         }
-        // Its word may tell of threads that wait for it in the process that this one was forked
-        // from, and that do not exist here.
+        // Its word may have marks of waiters in the parent process, which do not exist here.
         era::alone(|| {
             if self.shape.load(Relaxed) == new {
                 return Met::Ours;
@@ -541,7 +540,7 @@ fn count_made(verdict: &Verdict) {
 pub unsafe fn make(m: *mut Mutex, kind: i32, site: usize) {
     // SAFETY: the caller's promise.
     let mutex = unsafe { &*m };
-    // Relaxed: who shares it with others orders it.
+    // Relaxed: the program orders this with other threads' use when it shares the object.
     mutex.forget(Relaxed);
     mutex.count.store(0, Relaxed);
     mutex.others.iter().for_each(|other| other.store(0, Relaxed));

@@ -33,8 +33,8 @@ impl Slot {
         if !at.is_null() {
             return at;
         }
-        // SAFETY: terminated names. Of the functions that come in versions that one is asked for
-        // which programs are linked with.
+        // SAFETY: terminated names. If a function has versions, we ask for the one that programs
+        // are linked with.
         let at = unsafe {
             match self.version {
                 Some(version) => {

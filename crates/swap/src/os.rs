@@ -65,8 +65,8 @@ pub fn futex_wait(
     }
 }
 
-/// Wakes at most `count` of those who wait at the address for one of `bits`. Does not read the
-/// word, which may be gone: who is woken by mistake takes it for an early return.
+/// Wakes at most `count` threads that wait at the address for one of `bits`. Does not read the
+/// word, which may be gone: a thread that is woken by mistake takes it for a spurious wake-up.
 #[inline]
 pub fn futex_wake(word: *const AtomicU32, count: u32, bits: u32) {
     let operation = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;

@@ -81,8 +81,8 @@ impl RwLock {
         self.shared.load(Relaxed) != 0 || self.choice.load(Relaxed) == LEFT
     }
 
-    /// Marks the lock, if it is replaced. What it says of waiting threads is of another process if it
-    /// was marked before a fork.
+    /// Marks the lock, if it is replaced. If it was marked before a fork, its marks of waiting
+    /// threads are another process's.
     #[cold]
     fn meet(&self, era: u32, site: usize) -> bool {
         if self.is_forwarded() || !self.is_chosen(site) {

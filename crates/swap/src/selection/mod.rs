@@ -30,7 +30,7 @@ struct Patterns {
     socket: &'static [u8],
 }
 
-/// What the environment says of patterns; none: there are none, so all locks are replaced.
+/// The patterns in the environment; if there are none, all locks are replaced.
 fn patterns() -> Option<Patterns> {
     let text = environment::variable(ASKED)?.to_bytes();
     let colon = text.iter().position(|byte| *byte == b':')?;
@@ -52,7 +52,7 @@ pub fn is_active() -> bool {
     }
 }
 
-/// What the patterns say of a lock.
+/// The patterns' verdict on a lock.
 pub struct Verdict {
     /// It is replaced.
     pub is_chosen: bool,

@@ -1,5 +1,6 @@
-//! What the command says of locks: it has symbol tables and debug information, which this library
-//! leaves alone. It is asked over a socket, whose end says that the command is no more.
+//! The command's verdicts on locks: it reads symbol tables and debug information, which this
+//! library leaves alone. The library asks it over a socket, whose end shows that the command is
+//! gone.
 //!
 //! A question is [`Question`], and then the texts whose lengths that has, in its order; the answer is
 //! the number of the pattern that fits, or [`NONE`] (`cli/src/run/swap/selection.rs`).
