@@ -1,8 +1,8 @@
 //! Rows that claim the same bytes of a ledger over and over. A process writes each text, each step
 //! of a deadlock and each stack of held locks in a place of its own; in a forged file twenty
-//! thousand rows may name one megabyte, and who reads it in good faith makes twenty gigabytes of
-//! it. So all that rows claim together is held to what the file has, in their order, and of a row
-//! that claims more that is left out.
+//! thousand rows may name one megabyte, and a reader that trusts it makes twenty gigabytes of it.
+//! So all rows together, in their order, may claim no more than the file has. The claims of a row
+//! beyond that are left out.
 
 use std::mem::{offset_of, size_of};
 use std::vec::Vec;
@@ -27,7 +27,7 @@ impl Budget {
 }
 
 impl Ledger {
-    /// Leaves out what is claimed too often, and says of how many rows.
+    /// Leaves out what is claimed too often, and returns the number of such rows.
     pub(crate) fn settle_claims(&mut self) -> u64 {
         // Where in which row four bytes are to be zero: the length of a text, or the row's state.
         let mut refused: Vec<(TableId, u32, u64, usize)> = Vec::new();

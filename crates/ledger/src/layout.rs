@@ -20,7 +20,7 @@ pub const HEADER_BYTES: usize = 2 * PAGE;
 /// is sparse.
 pub const FILE_LENGTHS: [u64; 5] = [64 << 30, 8 << 30, 1 << 30, 256 << 20, 32 << 20];
 
-/// Of a file that long or longer the second half is kept for annexes.
+/// A file of this length or more keeps its second half for annexes.
 pub const LEAST_WITH_ANNEXES: u64 = 8 << 30;
 
 /// Annexes that a file has room for: ledgers of processes that were forked where they could create
@@ -72,7 +72,7 @@ const fn is_whole(len: u64) -> bool {
 /// takes, and few system calls for a large one.
 pub const MAP_STEP: u64 = 1 << 20;
 
-/// Of a limited address space (RLIMIT_AS) a ledger takes at most one part in so many.
+/// A ledger takes at most one part in so many of a limited address space (RLIMIT_AS).
 pub const SPACE_PARTS: u64 = 8;
 
 /// Most return addresses of a stack.
@@ -210,7 +210,7 @@ pub mod bounded {
     pub const USES: u32 = 8;
 }
 
-/// What became of the process, as far as the ledger was told ([`Header::state`]).
+/// What became of the process, as far as the ledger records it ([`Header::state`]).
 pub mod process_state {
     /// The process runs, or was killed by a signal, or ended by a system call of its own.
     pub const RUNNING: u32 = 1;
@@ -319,8 +319,8 @@ pub struct Header {
     pub token: AtomicU64,
     /// Token of the ledger of the process this one was forked from, 0 if none.
     pub parent_token: AtomicU64,
-    /// What the command has given to the processes of its run, to be known by: 0 where it gave
-    /// nothing. A file without it was put beside the run's by somebody else.
+    /// The token that the command gave to the processes of its run; 0 if it gave none. A file
+    /// without the token was put there by another user.
     pub run: [AtomicU64; 2],
     /// Text offset and length of the executable's path, then of the command line (NUL separated).
     pub exe: [AtomicU32; 2],
@@ -342,11 +342,11 @@ pub struct Header {
     /// 1 where the C library lays locks out as known, so that they carry their identity; else each
     /// is looked up by its address, which is slower.
     pub stamped: AtomicU32,
-    /// Allocations that were to be tracked and could not be, for want of memory.
+    /// Allocations that could not be tracked because there was no memory.
     pub allocations_lost: AtomicU64,
     /// Forked processes that could create no file for their ledgers, and so asked for an annex of
-    /// this one. They count themselves; who finds `annex_room` of them there gets none, and is not
-    /// watched.
+    /// this one. They count themselves; a process that finds `annex_room` of them there gets none,
+    /// and is not watched.
     pub annexes: AtomicU32,
     /// How many annexes the file has room for.
     pub annex_room: AtomicU32,
@@ -357,11 +357,11 @@ pub struct Header {
     pub unsafe_open: [AtomicU64; 3],
     /// Why the file is no longer than it is, one of [`stopped`]: a limit of the process's own.
     pub limited_by: AtomicU32,
-    /// Kernel thread id of who held the engine's lock, or of whose data were inconsistent, when
-    /// recording stopped for that; else 0.
+    /// Kernel thread id of the thread that held the engine's lock, or whose data were inconsistent,
+    /// when recording stopped for that; else 0.
     pub stopped_by: AtomicU32,
-    /// Until when an armed timer may wake the threads of a deadlock on record, CLOCK_MONOTONIC; 0
-    /// if none is armed.
+    /// Until when an armed timer may wake the threads of a recorded deadlock, CLOCK_MONOTONIC; 0 if
+    /// none is armed.
     pub timers_until_ns: AtomicU64,
     /// The exit code, with [`EXIT_CODE_KNOWN`] set; 0 as long as the process was not heard to end.
     pub exit_code: AtomicU32,
@@ -431,11 +431,11 @@ impl Header {
         }
     }
 
-    /// Puts on record that recording stopped for `reason`, unless it had before. Anybody may,
-    /// without a lock.
+    /// Records that recording stopped for `reason`, unless it had stopped before. Any thread may
+    /// call it, without a lock.
     #[cold]
     pub fn stop(&self, reason: u32) {
-        // Relaxed: nothing else is told by it.
+        // Relaxed: it publishes nothing else.
         let _ = self.stopped.compare_exchange(stopped::NO, reason, Relaxed, Relaxed);
     }
 }

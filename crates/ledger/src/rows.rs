@@ -91,8 +91,8 @@ row! {
     Stack in Stacks x 8 = 32 bytes {
         /// Number of frames.
         len: u32,
-        /// Index of the first in [`TableId::Frames`]. All are return addresses, but for those of
-        /// an interpreter's own functions ([`Interpreted`]), which come last.
+        /// Index of the first in [`TableId::Frames`]. All are return addresses, except those of an
+        /// interpreter's own functions ([`Interpreted`]), which come last.
         first: u32,
         /// Epoch of the module table when it was taken.
         epoch: u32,
@@ -158,9 +158,9 @@ row! {
         id: u32,
         /// Segment of the creator at creation, 0 if unknown.
         parent_segment: u32,
-        /// Of the acquisitions, how many found the lock held. Changes.
+        /// How many of the acquisitions found the lock held. Changes.
         contended: u64,
-        /// Of the acquisitions, how many took the engine's slow path. Changes.
+        /// How many of the acquisitions took the engine's slow path. Changes.
         slow: u64,
         /// Stack of the `pthread_create` call, 0 if unknown.
         create_stack: u32,
@@ -283,9 +283,9 @@ row! {
         redundant_on: u64,
         /// Calls to block signals that changed nothing in that. Changes.
         redundant_off: u64,
-        /// Times the chain key was computed anew from the held locks, to compare. Changes.
+        /// Times the chain key was recomputed from the held locks, to compare. Changes.
         chain_checks: u64,
-        /// Of these, how often it was another. Changes.
+        /// How often it differed. Changes.
         bad_chains: u64,
         /// Address of the header.
         header: u64,
@@ -371,7 +371,7 @@ row! {
         stack: u32,
         /// POSTED: the semaphore ([`Sync`]). PASSED: the [`Hold`].
         sync: u32,
-        /// Of the holds that were open at its end, the list ([`Awaited`]), 0 if there were none.
+        /// The list of the holds that were open at its end ([`Awaited`]), 0 if there were none.
         /// Changes.
         awaited: u32,
         /// The row's number: a segment's past has lower ones.
@@ -387,8 +387,8 @@ row! {
 
 row! {
     /// A lock that was held while its holder did what orders other threads: created one, posted a
-    /// semaphore, reached a barrier. Who comes after that and acquires the lock comes after the
-    /// hold.
+    /// semaphore, reached a barrier. A thread ordered after that event can take the lock only after
+    /// the hold.
     Hold in Holds x 8 = 32 bytes {
         /// Instance of the lock.
         inst: u32,
@@ -581,8 +581,7 @@ pub mod lock_flag {
     /// A semaphore that was posted by a thread that had not taken it, or taken again by the one
     /// that had: it is no lock, and orders that were recorded with it mean nothing.
     pub const HANDED_OVER: u8 = 1;
-    /// It was unlocked by a thread that had not taken it: who waits for it may be let in by any
-    /// thread.
+    /// It was unlocked by a thread that had not taken it: any thread may let its waiters in.
     pub const UNLOCKED_BY_ANOTHER: u8 = 2;
 }
 
@@ -1064,12 +1063,12 @@ impl Held {
 pub mod held_flag {
     /// Given up inside a condition wait; will be reacquired.
     pub const IN_COND_WAIT: u16 = 1;
-    /// A semaphore, which may yet prove to be no lock: what would be said of it at once and could
-    /// not be taken back is not said.
+    /// A semaphore, which may yet prove to be no lock: the tool reports nothing at once that it
+    /// could not take back.
     pub const SEMAPHORE: u16 = 2;
     /// Taken in a signal's handler.
     pub const IN_HANDLER: u16 = 4;
-    /// It is on record ([`super::finding_kind::LEFT_HELD`]) that the thread idled with it after the
-    /// function that took it had returned.
+    /// The ledger records ([`super::finding_kind::LEFT_HELD`]) that the thread idled with it after
+    /// the function that took it had returned.
     pub const LEFT: u16 = 8;
 }

@@ -12,7 +12,7 @@ const HASH: u32 = 56;
 /// What the addresses of a hash are mixed by.
 pub const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hash of one return address more. Of the first it is the address itself.
+/// The hash of one return address more. The hash of the first is the address itself.
 #[inline(always)]
 pub const fn extend(hash: u64, address: u64) -> u64 {
     hash.wrapping_mul(MIX).wrapping_add(address)
@@ -24,7 +24,7 @@ pub const fn deep(wrappers: u32, hash: u64) -> u64 {
     (1 << 7 | wrappers as u64) << HASH | self::hash(hash)
 }
 
-/// The hash alone. Of a return address it is the address itself.
+/// The hash alone. The hash of a return address is the address itself.
 #[inline]
 pub const fn hash(site: u64) -> u64 {
     site & ((1 << HASH) - 1)

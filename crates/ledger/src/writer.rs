@@ -152,7 +152,7 @@ impl Writer {
             // SAFETY: a freed extent of this class: its first page is committed, and it is nobody
             // else's.
             self.free[class] = unsafe { at.cast::<u64>().read() };
-            // Who had it before may have needed less of it.
+            // The text that was there before may have needed less of it.
             self.store(offset, offset + stored as u64)?;
             // SAFETY: committed just now.
             unsafe { ptr::write_bytes(at, 0, stored) };

@@ -1,5 +1,5 @@
-//! Rows of lockmeter: where locks are taken, what each thread counted there, and who waited for
-//! whom.
+//! Rows of lockmeter: where locks are taken, what each thread counted there, and which holders its
+//! waits were for.
 //!
 //! Times are in ticks of the clock that [`crate::Header::clock`] names. A number that an interval
 //! or a count is added to is only ever touched by one thread at a time, in one instruction, or
@@ -50,7 +50,7 @@ row! {
         /// Acquisitions on another CPU than that of the lock's last one, where bounces are counted.
         /// Changes.
         bounces: u64,
-        /// Of the acquisitions that had to wait, how many began to on another CPU than that of the
+        /// How many of the acquisitions that had to wait began to on another CPU than that of the
         /// lock's last acquisition, where bounces are counted. Changes.
         contended_bounces: u64,
     }
@@ -74,8 +74,8 @@ pub mod wait_kind {
     /// A word of memory: a futex that the program waits at by `syscall`. The instance is one of
     /// [`super::futex_call`]; the address is the word's, 0 of places that waited at too many.
     pub const FUTEX: u32 = 6;
-    /// No wait but a call that woke a thread at a futex: whom a wait of [`FUTEX`] was for. The
-    /// counts are of such calls.
+    /// No wait but a call that woke a thread at a futex: the waker that a wait of [`FUTEX`] was
+    /// for. The counts are of such calls.
     pub const FUTEX_WAKE: u32 = 7;
 }
 
@@ -175,7 +175,7 @@ row! {
         hold_ticks: u64,
         /// The longest of them.
         hold_max: u64,
-        /// Of the acquisitions, how many had to wait. For a wait: waits that were not over at once.
+        /// How many of the acquisitions had to wait. For a wait: waits that were not over at once.
         contended: u64,
         /// Sum of the waits, those that were given up included.
         wait_ticks: u64,
@@ -253,8 +253,8 @@ row! {
 }
 
 row! {
-    /// Whom the waits of one cell were for; or, for `kind` NESTED, what was waited for while the
-    /// cell's lock was held.
+    /// The holders that the waits of one cell were for; or, for `kind` NESTED, what was waited for
+    /// while the cell's lock was held.
     Blame in Blames x 4 = 40 bytes {
         /// The holder's site; for NESTED, the site of the inner wait. 0: unknown.
         other: u32,
@@ -406,7 +406,7 @@ pub struct Metered {
     pub cell: u64,
     /// Further acquisitions of a recursive mutex on top of the first, and [`Metered::UNCOUNTED`].
     pub recursion: u32,
-    /// What its release has to do beside; private to the engine.
+    /// What else its release has to do; private to the engine.
     pub flags: u32,
     /// What its release is to decide for the host, which alone knows what this means.
     pub trial: [u64; 2],

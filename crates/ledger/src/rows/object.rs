@@ -200,8 +200,8 @@ row! {
     /// (/sys/kernel/debug/debug_objects/stats). One row; brought up to date up to a hundred times a
     /// second as long as there are operations, and at the process' end.
     ObjectPools in ObjectPools x 1 = 128 bytes {
-        /// Not 0: tracking ended, 1: for want of memory, 2: as a thread that tracked was gone or
-        /// made no progress. Changes.
+        /// Not 0: tracking ended, 1: because there was no memory, 2: as a thread that tracked was
+        /// gone or made no progress. Changes.
         off: u32,
         /// Longest chain of a hash bucket. Changes.
         max_chain: u64,
@@ -230,7 +230,7 @@ row! {
         objs_freed: u64,
         /// Times the global pool's lock was taken. Changes.
         pool_lock_acquired: u64,
-        /// Of these, how often it was found taken. Changes.
+        /// How often it was found taken. Changes.
         pool_lock_contended: u64,
         /// Operations that were not tracked: met in a signal's handler that had interrupted
         /// another. Changes.
