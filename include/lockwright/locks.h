@@ -5,7 +5,7 @@
  * Made from crates/capi/src: do not edit. docs/c-api.md tells how to use it.
  *
  * Functions return 0 or an errno value, as told at each; errno itself stays as it was. Times are absolute, of
- * CLOCK_MONOTONIC. A lock is free where its memory is zero, but for debug locks. It must not be copied, nor move while in use. All
+ * CLOCK_MONOTONIC. A lock is free where its memory is zero, except a debug lock. It must not be copied, nor move while in use. All
  * locks are private to a process, and none is fit for signal handlers that interrupt its users.
  */
 
@@ -32,7 +32,8 @@ typedef struct lw_bkl_t {
 } lw_bkl_t;
 #define LW_BKL_INIT {{0}}
 
-/* A completion: threads wait until others have done something. Who has waited may free it at once. */
+/* A completion: threads wait until others have done something. A thread may free it as soon as its
+ * wait returns. */
 typedef struct lw_completion_t {
         /* The completion's own. */
         uintptr_t opaque[4];
@@ -47,8 +48,8 @@ typedef struct lw_condvar_t {
 } lw_condvar_t;
 #define LW_CONDVAR_INIT {{0}}
 
-/* A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who
- * locks it unlocks it. Who has unlocked it last may free it. */
+/* A mutex: a waiter sleeps, but spins instead while the owner runs; no thread starves. Not
+ * recursive; the thread that locked it unlocks it. The last thread to unlock it may free it. */
 typedef struct lw_mutex_t {
         /* The lock's own. */
         uintptr_t opaque[5];
@@ -92,9 +93,9 @@ typedef struct lw_hybrid_condvar_t {
 } lw_hybrid_condvar_t;
 #define LW_HYBRID_CONDVAR_INIT {{0}}
 
-/* A mutex of four bytes for more threads than CPUs: one who waits spins for a moment, all others
- * sleep; who comes may take it first, as long as nobody starves. Not recursive; who locks it
- * unlocks it. Who has unlocked it last may free it. */
+/* A mutex of four bytes for more threads than CPUs: one waiter spins for a moment, the others
+ * sleep. A newcomer may take the lock first, as long as no waiter starves. Not recursive; the
+ * thread that locked it unlocks it. The last thread to unlock it may free it. */
 typedef struct lw_hybrid_mutex_t {
         /* The lock's own. */
         uint32_t opaque[1];
@@ -102,8 +103,9 @@ typedef struct lw_hybrid_mutex_t {
 #define LW_HYBRID_MUTEX_INIT {{0}}
 
 /* A reader-writer lock of eight bytes for more threads than CPUs: many readers or one writer, and
- * one reader who may become the writer; who waits spins for a moment and sleeps; nobody starves.
- * Not recursive, but for readers that say so. Who has released it last may free it. */
+ * one reader that may become the writer. A waiter spins for a moment and sleeps; no thread
+ * starves. Not recursive, except for readers that ask for it. The last thread to release it may
+ * free it. */
 typedef struct lw_hybrid_rwlock_t {
         /* The lock's own. */
         uint32_t opaque[2];
@@ -166,8 +168,8 @@ typedef struct lw_qspinlock_t {
 } lw_qspinlock_t;
 #define LW_QSPINLOCK_INIT {{0}}
 
-/* A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it
- * unlocks it. */
+/* A mutex with priority inheritance, which detects its deadlocks. Not recursive; the thread that
+ * locked it unlocks it. */
 typedef struct lw_rtmutex_t {
         /* The lock's own. */
         uintptr_t opaque[4];
@@ -296,7 +298,7 @@ int lw_completion_complete(lw_completion_t *completion);
  * Wants: a completion. */
 int lw_completion_complete_all(lw_completion_t *completion);
 
-/* Begins anew: nothing is done. Returns 0.
+/* Resets the completion to "nothing is done". Returns 0.
  * Wants: a completion that nobody waits for or completes meanwhile. */
 int lw_completion_reinit(lw_completion_t *completion);
 
@@ -521,7 +523,7 @@ int lw_hybrid_mutex_timedlock(lw_hybrid_mutex_t *lock, const struct timespec *un
  * Wants: a lock that this thread holds. */
 int lw_hybrid_mutex_unlock(lw_hybrid_mutex_t *lock);
 
-/* Releases the lock for those who wait: who comes does not take it before them. Returns 0.
+/* Releases the lock to its waiters: no newcomer takes it before them. Returns 0.
  * Wants: a lock that this thread holds. */
 int lw_hybrid_mutex_unlock_fair(lw_hybrid_mutex_t *lock);
 

@@ -19,7 +19,7 @@ use crate::time::{MICROSECOND, NANOSECOND, Time};
 
 /// Acquisitions of the lock in a task, FITTED.
 const ACQUISITIONS: u64 = 9;
-/// The work inside the section, in addition to the list's first line: measured.
+/// The time inside the section, apart from the list's first line: measured.
 const SECTION: Time = 20 * NANOSECOND;
 /// What a task computes, FITTED.
 const TASK: Time = 45 * MICROSECOND;
