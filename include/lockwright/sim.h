@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * lockwright/sim.h: a lock of yours in `lockwright sim`, and in its explorer. For C; nothing is linked.
+ * lockwright/sim.h: a lock of yours in `lockwright-lab sim`, and in its explorer. For C; nothing is linked.
  *
  * A library of locks is a shared object that has one LW_SIM_LIBRARY and is built against this header alone:
  *
  *     cc -shared -fPIC -O2 -I include mylock.c -o mylock.so
- *     lockwright sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..72
- *     lockwright sim --explore --lock-library ./mylock.so
+ *     lockwright-lab sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..72
+ *     lockwright-lab sim --explore --lock-library ./mylock.so
  *
  * What threads share is read and written by the macros below, each of which is an event of the simulated machine. It lies
  * in the lock, in what lw_sim_per_cpu() gives, or on a thread's stack: variables of the library are the same in all runs,

@@ -9,6 +9,9 @@
 #[allow(dead_code, reason = "the end-to-end tests need more of it")]
 mod harness;
 
+/// The tool.
+const TOOL: &str = env!("CARGO_BIN_EXE_lockwright");
+
 mod chained;
 mod control;
 mod differences;

@@ -290,7 +290,7 @@ pub fn under(name: &str, options: &[impl AsRef<OsStr>], program: impl AsRef<OsSt
 
 /// The tool itself.
 pub fn tool() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockwright"));
+    let mut command = Command::new(crate::TOOL);
     for name in [
         "LD_PRELOAD",
         "LOCKWRIGHT_DIR",

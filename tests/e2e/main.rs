@@ -6,6 +6,9 @@
 
 mod harness;
 
+/// The tool.
+const TOOL: &str = env!("CARGO_BIN_EXE_lockwright");
+
 mod abseil;
 mod address_space;
 mod advice;
@@ -16,9 +19,6 @@ mod annotations;
 mod atomic_sleep;
 mod attach;
 mod barriers;
-mod bench_locks;
-mod bench_peers;
-mod bench_tables;
 mod bkl_fs;
 mod browser;
 mod build_driver;
@@ -41,7 +41,6 @@ mod ends;
 mod errors;
 mod escapes;
 mod executable;
-mod explore;
 mod faults;
 mod file_sizes;
 mod follow;
@@ -86,6 +85,7 @@ mod owners;
 mod pages;
 mod parking_lot;
 mod passthrough;
+mod plain_output;
 mod processes;
 mod programs;
 mod python_lines;
@@ -96,7 +96,6 @@ mod sandboxes;
 mod seccomp;
 mod semaphores;
 mod signals;
-mod sim;
 mod soak;
 mod speedscope;
 mod stack_use;
@@ -104,7 +103,6 @@ mod stories;
 mod surroundings;
 mod swap;
 mod threadpool;
-mod torture;
 mod traced;
 mod tune;
 mod untrue;

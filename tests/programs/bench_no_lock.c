@@ -1,4 +1,4 @@
-// A shared object for `lockwright bench locks --peers`: a lock that is none, which must be found.
+// A shared object for `lockwright-lab bench locks --peers`: a lock that is none, which must be found.
 #include "../../crates/lab/peers/peers.h"
 
 static void nothing(void *lock)

@@ -10,6 +10,12 @@ pub(crate) fn release_build() -> Result<PathBuf, String> {
     Ok(target_dir().join("release/lockwright"))
 }
 
+/// The laboratory's command, built for release.
+pub(crate) fn lab_build() -> Result<PathBuf, String> {
+    cargo(&["build", "--release", "--package", "lockwright-lab-cli"])?;
+    Ok(target_dir().join("release/lockwright-lab"))
+}
+
 /// An example of a package's, built for release.
 pub(crate) fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
     cargo(&["build", "--release", "--package", package, "--example", name])?;

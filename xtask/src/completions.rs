@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use clap_complete::Shell;
+
+use crate::programs::{PROGRAMS, Program};
 
 /// Writes shell completions.
 #[derive(Debug, Args)]
@@ -24,15 +26,14 @@ pub struct CompletionsArgs {
 pub fn run(args: &CompletionsArgs) -> Result<(), String> {
     std::fs::create_dir_all(&args.out).map_err(|e| format!("{}: {e}", args.out.display()))?;
     for &shell in Shell::value_variants() {
-        if args.shell.is_none_or(|wanted| wanted == shell) {
-            println!("{}", write(shell, &args.out)?.display());
+        for program in PROGRAMS.iter().filter(|_| args.shell.is_none_or(|wanted| wanted == shell)) {
+            println!("{}", write(program, shell, &args.out)?.display());
         }
     }
     Ok(())
 }
 
-fn write(shell: Shell, out: &Path) -> Result<PathBuf, String> {
-    let mut command = lockwright_cli::args::Cli::command();
-    clap_complete::generate_to(shell, &mut command, "lockwright", out)
+fn write(program: &Program, shell: Shell, out: &Path) -> Result<PathBuf, String> {
+    clap_complete::generate_to(shell, &mut (program.definition)(), program.name, out)
         .map_err(|e| format!("{}: {e}", out.display()))
 }

@@ -132,7 +132,7 @@ fn ran_on(lockwright: &Path, script: &str) -> Result<String, String> {
     let mut versions = vec![said(lockwright)?];
     let packages: Vec<_> =
         value(script, "packages").unwrap_or_default().split_whitespace().collect();
-    let facts = lockwright_lab::machine::describe(&packages);
+    let facts = lockwright_measure::machine::describe(&packages);
     let fact = |name: &str| {
         facts.iter().find(|(fact, _)| fact == name).map_or("?", |(_, value)| value.as_str())
     };

@@ -11,6 +11,7 @@ mod gallery;
 mod install;
 mod man;
 mod package;
+mod programs;
 mod promela;
 mod prose;
 mod roots;

@@ -1,12 +1,14 @@
-//! `cargo xtask man`: a manual page for each subcommand, from the command line's definition and the
-//! tables of `lockwright_cli::manual`.
+//! `cargo xtask man`: a manual page for each subcommand of each program, from the command line's definition and the
+//! program's tables.
 
 use std::path::PathBuf;
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
-use lockwright_cli::manual::{self, Manual};
+use lockwright_console::manual::Manual;
+
+use crate::programs::{PROGRAMS, Program};
 
 /// Writes the manual pages.
 #[derive(Debug, Args)]
@@ -15,24 +17,6 @@ pub struct ManArgs {
     #[arg(long, value_name = "DIR", default_value = "target/man")]
     pub out: PathBuf,
 }
-
-/// Subcommands that users meet, with what their pages say beyond options. Empty: the whole program.
-pub(crate) const MANUALS: &[(&str, &Manual)] = &[
-    ("", &manual::LOCKWRIGHT),
-    ("check", &manual::CHECK),
-    ("meter", &manual::METER),
-    ("run", &manual::RUN),
-    ("report", &manual::REPORT),
-    ("swap", &manual::SWAP),
-    ("merge", &manual::MERGE),
-    ("diff", &manual::DIFF),
-    ("doctor", &manual::DOCTOR),
-    ("demo", &manual::DEMO),
-    ("bench", &manual::BENCH),
-    ("torture", &manual::TORTURE),
-    ("sim", &manual::SIM),
-    ("tune", &manual::TUNE),
-];
 
 /// Writes them.
 ///
@@ -50,28 +34,36 @@ pub fn run(args: &ManArgs) -> Result<(), String> {
 
 /// Name and text of every page.
 pub(crate) fn pages() -> Result<Vec<(String, Vec<u8>)>, String> {
-    let program = lockwright_cli::args::Cli::command().disable_help_subcommand(true);
-    let without =
-        |c: &&Command| !c.is_hide_set() && MANUALS.iter().all(|(name, _)| *name != c.get_name());
-    if let Some(command) = program.get_subcommands().find(without) {
-        return Err(format!(
-            "`{}` has no manual: add it to the table of pages",
-            command.get_name()
-        ));
-    }
-    MANUALS.iter().map(|&(name, manual)| page(&program, name, manual)).collect()
+    PROGRAMS.iter().flat_map(pages_of).collect()
 }
 
-fn page(program: &Command, name: &str, manual: &Manual) -> Result<(String, Vec<u8>), String> {
+fn pages_of(program: &Program) -> Vec<Result<(String, Vec<u8>), String>> {
+    let definition = (program.definition)().disable_help_subcommand(true);
+    let manuals = program.manuals;
+    let without =
+        |c: &&Command| !c.is_hide_set() && manuals.iter().all(|(name, _)| *name != c.get_name());
+    let missing = definition.get_subcommands().filter(without).map(|command| {
+        let name = command.get_name();
+        Err(format!("`{} {name}` has no manual: add it to the table of programs", program.name))
+    });
+    let pages = manuals.iter().map(|&(name, manual)| page(program, &definition, name, manual));
+    missing.chain(pages).collect()
+}
+
+fn page(
+    program: &Program,
+    definition: &Command,
+    name: &str,
+    manual: &Manual,
+) -> Result<(String, Vec<u8>), String> {
     let command = if name.is_empty() {
-        program.clone()
+        definition.clone()
     } else {
-        let missing = || format!("no subcommand `{name}`: remove it from the table of pages");
-        let command = program.find_subcommand(name).ok_or_else(missing)?;
-        command.clone().bin_name(format!("lockwright {name}"))
+        let missing = || format!("no subcommand `{name}`: remove it from the table of programs");
+        let command = definition.find_subcommand(name).ok_or_else(missing)?;
+        command.clone().bin_name(format!("{} {name}", program.name))
     };
-    let title =
-        if name.is_empty() { "lockwright".to_owned() } else { format!("lockwright-{name}") };
+    let title = title(program, name);
     let man = Man::new(command.clone().display_name(&title))
         .title(title.to_uppercase())
         .section("1")
@@ -92,12 +84,17 @@ fn page(program: &Command, name: &str, manual: &Manual) -> Result<(String, Vec<u
     if name.is_empty() {
         man.render_subcommands_section(&mut out).map_err(|e| e.to_string())?;
     }
-    out.extend(beyond_options(manual, name).to_roff().into_bytes());
+    out.extend(beyond_options(manual, &title).to_roff().into_bytes());
     Ok((title, out))
 }
 
+/// The name of a subcommand's page.
+fn title(program: &Program, name: &str) -> String {
+    if name.is_empty() { program.name.to_owned() } else { format!("{}-{name}", program.name) }
+}
+
 /// The sections that the definition of the command line does not have.
-fn beyond_options(manual: &Manual, name: &str) -> Roff {
+fn beyond_options(manual: &Manual, page: &str) -> Roff {
     let mut roff = Roff::new();
     for (title, entries) in manual.sections() {
         roff.control("SH", [title]);
@@ -108,15 +105,15 @@ fn beyond_options(manual: &Manual, name: &str) -> Roff {
         }
     }
     roff.control("SH", ["SEE ALSO"]);
-    let others = MANUALS.iter().map(|(other, _)| *other).filter(|other| *other != name);
+    let titles = PROGRAMS
+        .iter()
+        .flat_map(|program| program.manuals.iter().map(move |(name, _)| title(program, name)));
     let mut line: Vec<Inline> = Vec::new();
-    for other in others {
+    for other in titles.filter(|other| other != page) {
         if !line.is_empty() {
             line.push(roman(", "));
         }
-        let page =
-            if other.is_empty() { "lockwright".to_owned() } else { format!("lockwright-{other}") };
-        line.extend([bold(page), roman("(1)")]);
+        line.extend([bold(other), roman("(1)")]);
     }
     line.extend([roman(", "), bold("pthreads"), roman("(7), "), bold("ld.so"), roman("(8)")]);
     roff.text(line);
@@ -130,7 +127,10 @@ mod tests {
     #[test]
     fn every_subcommand_has_a_whole_page() {
         let pages = pages().unwrap();
-        assert_eq!(pages.len(), MANUALS.len());
+        assert_eq!(
+            pages.len(),
+            PROGRAMS.iter().map(|program| program.manuals.len()).sum::<usize>()
+        );
         for (name, text) in pages {
             let text = String::from_utf8(text).unwrap();
             for section in

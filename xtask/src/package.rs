@@ -14,12 +14,15 @@ use crate::workspace::{cargo_command, output, read, root, target_dir};
 /// The crates that are published, and the files that each must have beside its sources.
 const PUBLISHED: &[&str] = &[
     "lockwright",
+    "lockwright-console",
+    "lockwright-measure",
     "lockwright-glibc",
     "lockwright-ledger",
     "lockwright-bpf",
     "lockwright-engines",
     "lockwright-lab",
     "lockwright-sim",
+    "lockwright-lab-cli",
     "lockwright-analysis",
     "lockwright-report",
     "lockwright-cli",

@@ -1,11 +1,7 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
-mod explore;
-mod sim;
 mod swap;
-mod sweep;
-mod torture;
 mod tune;
 
 use std::ffi::OsString;
@@ -15,16 +11,14 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use explore::ExploreArgs;
-pub use sim::SimArgs;
+pub use lockwright_console::args::{Colour, OutputArgs};
 pub use swap::SwapArgs;
-pub use sweep::{Hog, SweepArgs, SweepOver};
-pub use torture::TortureArgs;
 pub use tune::{MetricArgs, Pattern, TuneArgs};
 
 use crate::manual;
 use lockwright_analysis::finding::Grade;
-use lockwright_report::error::exit;
+use lockwright_console::args::seconds;
+use lockwright_console::error::exit;
 use lockwright_report::listing::Listing;
 use lockwright_report::lockmeter::diff::FailIf;
 use lockwright_report::lockmeter::folded::Folded;
@@ -60,9 +54,6 @@ pub enum Command {
     Diff(DiffArgs),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
-    Bench(BenchArgs),
-    Torture(TortureArgs),
-    Sim(SimArgs),
     Tune(TuneArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
@@ -82,12 +73,6 @@ impl Command {
             Self::Diff(args) => &args.output,
             Self::Doctor(args) => &args.output,
             Self::Demo(args) => &args.output,
-            Self::Bench(args) => match &args.what {
-                Bench::Locks(args) => &args.output,
-                Bench::Tables(args) => &args.output,
-            },
-            Self::Torture(args) => &args.output,
-            Self::Sim(args) => &args.output,
             Self::Tune(args) => &args.output,
             Self::Calibrate => return Colour::Auto,
         };
@@ -412,117 +397,6 @@ pub struct DoctorArgs {
     pub program: Vec<OsString>,
 }
 
-/// Measure locks on this machine, beside others and beside what was published.
-///
-/// The arms of a comparison take turns in each round, so that what disturbs the machine hits all
-/// alike; what counts are medians and ratios.
-#[derive(Debug, Args)]
-#[command(after_long_help = manual::BENCH.help())]
-pub struct BenchArgs {
-    /// What is measured.
-    #[command(subcommand)]
-    pub what: Bench,
-}
-
-/// What `lockwright bench` measures.
-#[derive(Debug, Subcommand)]
-pub enum Bench {
-    /// The locks of the lockwright family: what they cost uncontended, and spinning ones where
-    /// there are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the
-    /// best of all others. Takes some minutes.
-    Locks(Box<BenchLocksArgs>),
-    /// The tables of the five documents that describe the kernel's originals: published and
-    /// measured side by side, with what agrees in shape and what does not.
-    ///
-    /// What is not in this process (preload libraries with patches undone, programs) comes as
-    /// --parts, which `cargo xtask bench tables` builds in a source tree; without them the rows
-    /// that need them say so.
-    Tables(BenchTablesArgs),
-}
-
-/// How `lockwright bench locks` measures.
-#[derive(Debug, Args)]
-pub struct BenchLocksArgs {
-    /// Where the figures go.
-    #[command(flatten)]
-    pub output: OutputArgs,
-
-    /// Rounds, in each of which all arms take turns; 7, and 10 with `--sweep full`.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub rounds: Option<u16>,
-
-    /// How long the threads of one arm lock in one round where throughput is measured. Comparisons
-    /// of more arms take a tenth of it, those of mutexes and rwlocks a fiftieth.
-    #[arg(long, visible_alias = "seconds", value_name = "SECONDS", default_value_t = 5.0)]
-    #[arg(value_parser = seconds)]
-    pub interval: f64,
-
-    /// Only sections and locks whose name contains TEXT.
-    #[arg(long, value_name = "TEXT")]
-    pub only: Option<String>,
-
-    /// Also show the lock events of over-commit, under the names that the kernel has in
-    /// lock_event_counts.
-    #[arg(long)]
-    pub events: bool,
-
-    /// Two short rounds of everything: does it run here? The figures mean nothing.
-    #[arg(long, conflicts_with_all = ["rounds", "interval"])]
-    pub smoke: bool,
-
-    /// What the sections `mutexes` and `rwlocks` sweep over.
-    #[command(flatten)]
-    pub sweep: SweepArgs,
-}
-
-/// How `lockwright bench tables` measures.
-#[derive(Debug, Args)]
-pub struct BenchTablesArgs {
-    /// Where the page goes, as Markdown.
-    #[command(flatten)]
-    pub output: OutputArgs,
-
-    /// Only this document.
-    #[arg(long, value_name = "DOCUMENT", value_parser = clap::value_parser!(u8).range(0..=4))]
-    pub only: Option<u8>,
-
-    /// Rounds, in each of which all arms take turns.
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
-    pub rounds: u16,
-
-    /// How long the threads of one arm lock in one round where throughput is measured.
-    #[arg(long, visible_alias = "seconds", value_name = "SECONDS", default_value_t = 5.0)]
-    #[arg(value_parser = seconds)]
-    pub interval: f64,
-
-    /// Two short rounds of everything: does it run here? The figures mean nothing.
-    #[arg(long, conflicts_with_all = ["rounds", "interval"])]
-    pub smoke: bool,
-
-    /// Also draw the comparisons into this directory, as SVG: published and measured figures, and
-    /// their intervals.
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    pub plot: Option<PathBuf>,
-
-    /// Where the libraries and programs are that some tables run.
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    pub parts: Option<PathBuf>,
-
-    /// Fail if anything could not be measured.
-    #[arg(long)]
-    pub complete: bool,
-}
-
-/// A time that can be waited for.
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    if (0.001..=3600.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("not from 0.001 to 3600".to_owned())
-    }
-}
-
 /// Run a shipped multi-threaded program that takes two locks in both orders, and report it.
 ///
 /// The program is a small bank: tellers and an auditor take the same two locks, in opposite orders,
@@ -554,32 +428,6 @@ pub struct DemoArgs {
     /// What the checkers do.
     #[command(flatten)]
     pub checkers: CheckersArgs,
-}
-
-/// Where the report goes.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Report")]
-pub struct OutputArgs {
-    /// Write the report to FILE (`-`: standard output) instead of standard error. With a FILE notes
-    /// and warnings go there, too, and standard error is the program's alone.
-    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
-
-    /// Also write the report as JSON to FILE (`-`: standard output).
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub json: Option<PathBuf>,
-
-    /// Colour the report; `auto`: if it goes to a terminal and NO_COLOR is not set.
-    #[arg(long, visible_alias = "colour", value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
-    pub color: Colour,
-}
-
-/// The `-o` of commands whose report is all that was asked for.
-fn of_table(output: clap::Arg) -> clap::Arg {
-    output.help(
-        "Write the table to FILE instead of standard output (`-`; standard error, where the JSON \
-         goes to standard output)",
-    )
 }
 
 /// The report as a page.
@@ -895,17 +743,6 @@ pub enum OnDeadlock {
     Report,
     /// End it with SIGABRT, so that it can leave a core file.
     Abort,
-}
-
-/// When to colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Colour {
-    /// If it is for a terminal.
-    Auto,
-    /// Yes.
-    Always,
-    /// No.
-    Never,
 }
 
 #[cfg(test)]

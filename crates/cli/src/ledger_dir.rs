@@ -35,7 +35,7 @@ pub use writers::{
 };
 
 use folder::Folder;
-use lockwright_report::error::{self, Error};
+use lockwright_console::error::{self, Error};
 use marker::{KEPT, LOCK, Marker, UNMARKED};
 
 /// Extension of ledger files.

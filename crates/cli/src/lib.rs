@@ -6,4 +6,3 @@ pub mod ledger_dir;
 pub mod manual;
 pub mod progress;
 pub mod run;
-mod whole_file;

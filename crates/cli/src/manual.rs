@@ -1,62 +1,9 @@
 //! What `--help` and the man pages say beyond options: one table, read by both.
 
-use std::fmt::Write;
-
-/// The sections of one command's manual.
-#[derive(Debug)]
-pub struct Manual {
-    /// Command lines and what they do.
-    pub examples: &'static [Entry],
-    /// Exit codes and their meaning.
-    pub exit_status: &'static [Entry],
-    /// Environment variables.
-    pub environment: &'static [Entry],
-    /// Files and directories.
-    pub files: &'static [Entry],
-}
-
-/// A term and its explanation.
-pub type Entry = (&'static str, &'static str);
-
-impl Manual {
-    /// The sections with their titles, in the order of man pages, empty ones left out.
-    pub fn sections(&self) -> impl Iterator<Item = (&'static str, &'static [Entry])> {
-        [
-            ("EXIT STATUS", self.exit_status),
-            ("ENVIRONMENT", self.environment),
-            ("FILES", self.files),
-            ("EXAMPLES", self.examples),
-        ]
-        .into_iter()
-        .filter(|(_, entries)| !entries.is_empty())
-    }
-
-    /// The end of `--help`: examples first, for most readers come for those.
-    pub fn help(&self) -> String {
-        let mut out = String::new();
-        let mut section = |title: &str, entries: &[Entry]| {
-            if entries.is_empty() {
-                return;
-            }
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "{title}:");
-            for (term, text) in entries {
-                let _ = writeln!(out, "  {term}\n          {text}");
-            }
-            out.push('\n');
-        };
-        section("Examples", self.examples);
-        section("Exit status", self.exit_status);
-        section("Environment", self.environment);
-        section("Files", self.files);
-        out.truncate(out.trim_end().len());
-        out
-    }
-}
+use lockwright_console::manual::{Entry, Manual, NO_COLOR, USAGE};
 
 const FINDING: Entry =
     ("66", "A finding of failing grade exists (change with --exit-code and --fail-on).");
-const USAGE: Entry = ("2", "The command line was wrong.");
 const OWN_FAILURE: Entry = (
     "125",
     "lockwright itself failed, or the program ended well but was not watched, or not whole (--allow-incomplete).",
@@ -66,8 +13,6 @@ const NOT_RUNNABLE: Entry =
 const NOT_FOUND: Entry =
     ("127", "The program was not found, or the interpreter or loader that it names.");
 
-const NO_COLOR: Entry =
-    ("NO_COLOR", "If set and not empty, --color auto means never (https://no-color.org).");
 const RUN_ENVIRONMENT: &[Entry] = &[
     NO_COLOR,
     ("XDG_RUNTIME_DIR, TMPDIR", "Where ledgers go; see Files."),
@@ -430,132 +375,6 @@ pub const DEMO: Manual = Manual {
     ],
     environment: RUN_ENVIRONMENT,
     files: RUN_FILES,
-};
-
-/// `lockwright bench`.
-pub const BENCH: Manual = Manual {
-    examples: &[
-        ("lockwright bench locks", "Everything: about a quarter of an hour."),
-        (
-            "lockwright bench locks --only uncontended",
-            "What each lock costs that nobody else wants.",
-        ),
-        (
-            "lockwright bench locks --rounds 3 --interval 1 --json locks.json",
-            "Less, and for a machine.",
-        ),
-        (
-            "lockwright bench locks --only mutexes --threads 1,8 --sections 0,1us --hog both",
-            "Ours beside glibc's, Rust's, parking_lot's and usync's, in the cells that matter to you.",
-        ),
-        (
-            "lockwright bench tables --only 4 --rounds 3",
-            "What was published of the hybrid queued/unfair spinlock, beside this machine.",
-        ),
-    ],
-    exit_status: &[
-        ("0", "It was measured."),
-        USAGE,
-        (
-            "101",
-            "A lock did not exclude, or a time was shorter than the CPUs can do: a fault of lockwright or of this machine.",
-        ),
-        OWN_FAILURE,
-    ],
-    environment: &[NO_COLOR],
-    files: &[],
-};
-
-/// `lockwright torture`.
-pub const TORTURE: Manual = Manual {
-    examples: &[
-        ("lockwright torture --list", "Which locks there are."),
-        ("lockwright torture mutex_lock", "Half a minute of one of them."),
-        (
-            "lockwright torture lock_busted",
-            "The control: what is no lock must fail, or the torture is worth nothing here.",
-        ),
-        (
-            "lockwright torture rwsem_lock --shutdown_secs 3600 --onoff_interval 1 --signals --stops",
-            "An hour of as much as there is. Ctrl-C ends it with its statistics.",
-        ),
-        (
-            "lockwright torture spin_lock --acquisitions 10000 --seed 7 --json -",
-            "So many acquisitions of each thread, with the same decisions each time, for a machine.",
-        ),
-        ("lockwright torture ww", "The kernel's tests of wound/wait mutexes."),
-    ],
-    exit_status: &[
-        ("0", "The lock did what a lock should, also if it was interrupted."),
-        USAGE,
-        ("101", "It did not: see the lines with three exclamation marks."),
-        OWN_FAILURE,
-    ],
-    environment: &[NO_COLOR],
-    files: &[],
-};
-
-/// `lockwright sim`.
-pub const SIM: Manual = Manual {
-    examples: &[
-        ("lockwright sim --list", "Which machines, workloads and locks there are."),
-        (
-            "lockwright sim --machine e5-2699v3 --lock mcs,ticket,tas --threads 1,8,36",
-            "Three spinlocks on two sockets of 18 cores.",
-        ),
-        (
-            "lockwright sim --machine broadwell-72 --sweep cpus=1..144 --lock qspinlock,mcs",
-            "How do they scale to 144 hardware threads?",
-        ),
-        (
-            "lockwright sim --lock hybrid,unfair --vcpus 36 --traffic",
-            "Below a hypervisor, with the traffic of each place in memory.",
-        ),
-        (
-            "lockwright sim --print-machine --machine epyc-9654 > mine.toml",
-            "A machine's file, to be changed and given to --machine ./mine.toml.",
-        ),
-        (
-            "lockwright sim --lock mcs,ticket,tas --sweep cpus=1..36 --plot scaling.svg",
-            "Draw how they scale.",
-        ),
-        (
-            "lockwright sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..36",
-            "A lock of yours beside one of the family: docs/simulator.md shows how to write it.",
-        ),
-        (
-            "lockwright sim --explore --lock-library ./mylock.so --threads 8",
-            "Test it under random schedules. A failure comes with the command that shows it again.",
-        ),
-        (
-            "lockwright sim --truth",
-            "What the documents published beside what is simulated; it takes a minute or two.",
-        ),
-        ("lockwright sim --lock busted --threads 4", "The control: what is no lock must fail."),
-        (
-            "lockwright sim --explore --lock all --threads 8",
-            "Test all locks under 10,000 random schedules of eight threads each.",
-        ),
-        (
-            "lockwright sim --explore --lock mutex --threads 3 --operations 2 --preemptions 2",
-            "All schedules with at most two preemptions.",
-        ),
-        (
-            "lockwright sim --explore --lock busted_no_wake",
-            "A planted fault: what was found, step by step, and how to have it again.",
-        ),
-    ],
-    exit_status: &[
-        ("0", "It was simulated, and no lock failed."),
-        USAGE,
-        (
-            "101",
-            "A lock failed: it did not exclude, a thread waits for ever, a reader saw what was half written, somebody was refused before the deadline, or a waiter was overtaken that must not be.",
-        ),
-        OWN_FAILURE,
-    ],
-    environment: &[NO_COLOR],
-    files: &[],
 };
 
 /// `lockwright tune`.

@@ -8,7 +8,6 @@ use std::fs;
 use std::mem::{offset_of, size_of};
 use std::path::{Path, PathBuf};
 
-use lockwright_cli::args::Cli;
 use lockwright_engines::debugobjects::table::{self, Operation, Rules, State, TABLE, Verdict};
 use lockwright_ledger::MAGIC;
 use lockwright_ledger::layout::{
@@ -427,38 +426,5 @@ fn links_lead_somewhere() {
             let path = page.parent().unwrap().join(target);
             assert!(path.exists(), "{}: no {target}", page.display());
         }
-    }
-}
-
-/// What docs/seeds.md says is there, is there: files, the lab's locks, and commands with their
-/// options.
-#[test]
-fn the_documents_seeds_are_where_they_are_said_to_be() {
-    let page = read("docs/seeds.md");
-    let (mut files, mut commands) = (0, 0);
-    for line in page.lines().filter(|line| line.starts_with('|')) {
-        for word in line.split('`').skip(1).step_by(2) {
-            if ["crates/", "examples/", "include/lockwright"].iter().any(|at| word.starts_with(at))
-            {
-                assert!(root().join(word).exists(), "docs/seeds.md: no {word}");
-                files += 1;
-            } else if word.starts_with("lockwright ") {
-                is_a_command(word);
-                commands += 1;
-            }
-        }
-    }
-    assert!(files > 30 && commands > 30, "{files} files and {commands} commands");
-}
-
-fn is_a_command(text: &str) {
-    use clap::Parser;
-    if let Err(error) = Cli::try_parse_from(text.split(' ')) {
-        panic!("docs/seeds.md: {text}: {error}");
-    }
-    if let Some(lock) = text.strip_prefix("lockwright torture ").filter(|lock| !lock.contains('-'))
-    {
-        let known = lockwright_lab::torture::TYPES.iter().any(|type_| type_.name == lock);
-        assert!(known || lock == "ww", "docs/seeds.md: no lock is called {lock}");
     }
 }

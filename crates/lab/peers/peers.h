@@ -1,4 +1,4 @@
-/* What a shared object of locks has for `lockwright bench locks --peers`: a table of functions, one row for each lock.
+/* What a shared object of locks has for `lockwright-lab bench locks --peers`: a table of functions, one row for each lock.
  * `Functions` in crates/lab/src/bench/peers/table.rs is the same structure. */
 #ifndef LOCKWRIGHT_PEERS_H
 #define LOCKWRIGHT_PEERS_H

@@ -3,8 +3,6 @@
 pub mod bench;
 pub mod chart;
 mod cpus;
-pub mod machine;
 pub mod parts;
-pub mod stats;
 pub mod tables;
 pub mod torture;

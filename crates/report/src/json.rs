@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
 use crate::lockmeter;
-use crate::plain;
 use crate::prose::action::phrase;
 use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
@@ -19,6 +18,7 @@ use lockwright_analysis::finding::{
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
+use lockwright_console::plain;
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-report";

@@ -3,13 +3,11 @@
 pub mod attached;
 pub mod ci;
 mod coverage_json;
-pub mod error;
 pub mod glob;
 pub mod html;
 pub mod json;
 pub mod listing;
 pub mod lockmeter;
-pub mod plain;
 pub mod prose;
 pub mod sarif;
 pub mod text;

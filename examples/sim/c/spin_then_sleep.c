@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * A lock that nobody at lockwright has seen: a futex mutex that spins for a while, in `lockwright sim` and its explorer.
+ * A lock that nobody at lockwright has seen: a futex mutex that spins for a while, in `lockwright-lab sim` and its explorer.
  *
  *     make
- *     lockwright sim --lock-library ./spin_then_sleep.so --lock spin_then_sleep,qspinlock --sweep cpus=1..36
- *     lockwright sim --explore --lock-library ./spin_then_sleep.so --threads 8
+ *     lockwright-lab sim --lock-library ./spin_then_sleep.so --lock spin_then_sleep,qspinlock --sweep cpus=1..36
+ *     lockwright-lab sim --explore --lock-library ./spin_then_sleep.so --threads 8
  *
  * With -DFORGETS_WAITERS it has a fault that hardly any run shows: --explore finds it.
  */

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
-use lockwright_lab::stats;
+use lockwright_measure::stats;
 use serde_json::{Value, json};
 
 use super::arm::{Bench, said};

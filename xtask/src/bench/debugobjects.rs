@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use lockwright_lab::stats;
+use lockwright_measure::stats;
 use serde_json::{Value, json};
 
 use super::arm::{Arm, Bench, said};

@@ -1,6 +1,6 @@
 //! `cargo xtask bench lines`: which cache lines a lock and its release touch under the engines, exactly.
 //! A line that one thread writes to and another touches costs more the more CPUs there are; others do not.
-//! So this is what scaling to machines larger than this one rests on, and what `lockwright sim
+//! So this is what scaling to machines larger than this one rests on, and what `lockwright-lab sim
 //! --workload=watched` takes over.
 
 use std::collections::BTreeMap;

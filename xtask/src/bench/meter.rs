@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::arm::{Arm, Bench, said};
 use super::workload::{self, Workload, fresh_folder};
 use super::{BenchOptions, conclude, machine, table};
-use lockwright_lab::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 
 /// What is compared with the program alone.
 const ARMS: [(Arm, &str); 4] = [

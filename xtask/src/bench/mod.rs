@@ -36,7 +36,7 @@ mod workload;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use lockwright_lab::stats;
+use lockwright_measure::stats;
 use serde_json::{Map, Value};
 
 use arm::{Arm, Bench};
@@ -239,6 +239,6 @@ fn machine() -> Map<String, Value> {
         "valgrind",
         "clang",
     ];
-    let facts = lockwright_lab::machine::describe(PACKAGES);
+    let facts = lockwright_measure::machine::describe(PACKAGES);
     facts.into_iter().map(|(name, value)| (name, Value::String(value))).collect()
 }

@@ -1,4 +1,4 @@
-//! What `lockwright bench tables` runs besides itself: preload libraries by features, programs.
+//! What `lockwright-lab bench tables` runs besides itself: preload libraries by features, programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `cargo xtask bench peers`: builds the locks of C and C++ that `lockwright bench locks` holds ours
+//! `cargo xtask bench peers`: builds the locks of C and C++ that `lockwright-lab bench locks` holds ours
 //! against, and runs it with them.
 
 use std::fs;
@@ -10,7 +10,7 @@ use clap::Args;
 use super::apt::{Apt, Kind};
 use super::arm::said;
 use super::parts::or_why;
-use crate::builds::release_build;
+use crate::builds::lab_build;
 use crate::workspace::{read, root, succeeds, target_dir};
 
 /// Where the pages are, among the sources.
@@ -22,7 +22,7 @@ const WIDTH: usize = 116;
 /// How the locks are compared.
 #[derive(Debug, Args)]
 pub struct PeersOptions {
-    /// Two short rounds of all of `lockwright bench locks`: does it still run? The figures mean
+    /// Two short rounds of all of `lockwright-lab bench locks`: does it still run? The figures mean
     /// nothing.
     #[arg(long, conflicts_with_all = ["write", "arguments"])]
     pub smoke: bool,
@@ -36,7 +36,7 @@ pub struct PeersOptions {
     #[arg(long, value_name = "FILE")]
     pub lockwright: Option<PathBuf>,
 
-    /// Options of `lockwright bench locks`; without any, `--only mutexes`.
+    /// Options of `lockwright-lab bench locks`; without any, `--only mutexes`.
     #[arg(last = true, value_name = "OPTION")]
     pub arguments: Vec<String>,
 }
@@ -95,7 +95,7 @@ const LIBRARIES: [Library; 4] = [
 pub fn run(options: &PeersOptions) -> Result<(), String> {
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
-        None => release_build()?,
+        None => lab_build()?,
     };
     let dir = target_dir().join("bench/peers");
     build(&dir)?;

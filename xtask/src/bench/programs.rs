@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use lockwright_lab::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 use serde_json::{Map, Value, json};
 
 use super::arm::{Arm, Bench};

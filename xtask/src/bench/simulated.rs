@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::in_tables;
 use super::tables::same_headings;
-use crate::builds::release_build;
+use crate::builds::lab_build;
 use crate::workspace::{output, root, target_dir};
 
 /// The page in the sources.
@@ -109,7 +109,7 @@ const PICTURES: &[Picture] = &[
 /// # Errors
 /// If something cannot be built, fails, or, in a smoke run, is not what the page in the sources has.
 pub fn run(options: &SimulatedOptions) -> Result<(), String> {
-    let lockwright = release_build()?;
+    let lockwright = lab_build()?;
     let plots = match options.write {
         true => root().join("docs").join(PLOTS),
         false => target_dir().join("bench/simulated"),
@@ -121,7 +121,7 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
         let mut command = Command::new(&lockwright);
         command.arg("sim").args(arguments).args(["--json", "-", "--output", "/dev/null"]);
         let text = output(command)?;
-        serde_json::from_str(&text).map_err(|e| format!("lockwright sim {arguments:?}: {e}"))
+        serde_json::from_str(&text).map_err(|e| format!("lockwright-lab sim {arguments:?}: {e}"))
     };
     let mut page = String::from(HEADING);
     eprintln!("What was published ...");
@@ -218,7 +218,7 @@ fn draw(page: &mut String, picture: &Picture, command: &str, runs: &Value) -> Re
         }
     }
     let _ = writeln!(page, "## {}\n\n{}\n", picture.title, picture.about);
-    let _ = writeln!(page, "    lockwright sim {command}\n");
+    let _ = writeln!(page, "    lockwright-lab sim {command}\n");
     let _ = writeln!(
         page,
         "Millions of operations a second, by threads; last: the thread that did least over the one that did most, at {} threads.\n",

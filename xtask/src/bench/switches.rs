@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lockwright_lab::stats;
+use lockwright_measure::stats;
 use serde_json::{Value, json};
 
 use super::arm::{Bench, said};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::callgrind::Count;
 use super::switches::Switches;
-use lockwright_lab::stats::Estimate;
+use lockwright_measure::stats::Estimate;
 
 /// One measured line.
 pub struct Line {

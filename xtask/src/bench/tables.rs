@@ -1,4 +1,4 @@
-//! `cargo xtask bench tables`: builds what `lockwright bench tables` runs, and runs it.
+//! `cargo xtask bench tables`: builds what `lockwright-lab bench tables` runs, and runs it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::peers::images;
 use super::{in_tables, parts, simulated};
-use crate::builds::release_build;
+use crate::builds::{lab_build, release_build};
 use crate::workspace::{read, root, succeeds, target_dir};
 
 /// The page in the sources.
@@ -53,13 +53,14 @@ impl TablesOptions {
 /// # Errors
 /// If something cannot be built, does not run to its end, or, in CI, is missing.
 pub fn run(options: &TablesOptions) -> Result<(), String> {
-    let lockwright = release_build()?;
+    let (lab, tool) = (lab_build()?, release_build()?);
     let dir = target_dir().join("bench/parts");
     fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     parts::build(&dir, options.only, options.smoke)?;
     let page = target_dir().join("bench/tables.md");
-    let mut command = Command::new(lockwright);
+    let mut command = Command::new(lab);
     command.args(["bench", "tables", "--parts"]).arg(&dir).arg("--output").arg(&page);
+    command.arg("--lockwright").arg(tool);
     if options.smoke {
         command.arg("--smoke");
     } else {

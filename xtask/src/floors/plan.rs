@@ -13,24 +13,45 @@ pub const CRATES: &[Crate] = &[
             "lockwright-analysis",
             "lockwright-glibc",
             "lockwright-ledger",
-            "lockwright-lab",
-            "lockwright-sim",
+            "lockwright-console",
+            "lockwright-measure",
         ],
-        floors: &[&["run"], &["args"], &["ledger_dir", "manual", "progress", "whole_file"]],
+        floors: &[&["run"], &["args"], &["ledger_dir", "manual", "progress"]],
+    },
+    // What every command has: options, streams, files, errors, help.
+    Crate {
+        name: "lockwright-console",
+        dir: "crates/console",
+        says: true,
+        uses: &[],
+        floors: &[
+            &["usage_error"],
+            &["streams"],
+            &["sink"],
+            &["error", "own_stack", "status"],
+            &["args", "fresh_line", "inherited", "manual", "plain", "seed", "shell", "whole_file"],
+        ],
+    },
+    // Figures, and the machine they are of.
+    Crate {
+        name: "lockwright-measure",
+        dir: "crates/measure",
+        says: true,
+        uses: &[],
+        floors: &[&["machine", "stats"]],
     },
     Crate {
         name: "lockwright-report",
         dir: "crates/report",
         says: true,
-        uses: &["lockwright-analysis", "lockwright-ledger"],
+        uses: &["lockwright-analysis", "lockwright-console", "lockwright-ledger"],
         floors: &[
             &["ci"],
             &["html", "json", "sarif", "traced"],
             &["attached", "lockmeter", "verdict"],
             &["text", "coverage_json"],
             &["listing"],
-            &["prose", "error", "glob"],
-            &["plain"],
+            &["prose", "glob"],
         ],
     },
     Crate {
@@ -144,13 +165,16 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-lab",
         dir: "crates/lab",
         says: true,
-        uses: &["lockwright"],
-        floors: &[
-            &["tables"],
-            &["bench"],
-            &["machine", "parts", "stats", "torture"],
-            &["chart", "cpus"],
-        ],
+        uses: &["lockwright", "lockwright-measure"],
+        floors: &[&["tables"], &["bench"], &["parts", "torture"], &["chart", "cpus"]],
+    },
+    // Runs the laboratory, and prints what it finds.
+    Crate {
+        name: "lockwright-lab-cli",
+        dir: "crates/lab-cli",
+        says: true,
+        uses: &["lockwright-console", "lockwright-lab", "lockwright-measure", "lockwright-sim"],
+        floors: &[&["run"], &["args"], &["manual"]],
     },
     // Judges locks on machines that are not there.
     Crate {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::builds::LIBRARY;
 use crate::man;
+use crate::programs::{PROGRAMS, Program};
 use crate::workspace::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -47,14 +47,19 @@ pub enum What {
 pub fn all(built: &Path) -> Result<Vec<File>, String> {
     let program =
         |name: &str| file(format!("bin/{name}"), What::Program(built.join("release").join(name)));
-    let mut files = vec![program("lockwright"), program("lockwright-bpf")];
+    let mut files =
+        vec![program("lockwright"), program("lockwright-bpf"), program("lockwright-lab")];
     files.extend(libraries(&built.join(LIBRARY)));
     files.extend(headers());
     files.extend(for_builds());
     for (name, page) in man::pages()? {
         files.push(file(format!("share/man/man1/{name}.1"), What::Text(page)));
     }
-    files.extend(COMPLETIONS.iter().map(|&(shell, to)| file(to, What::Text(completions(shell)))));
+    for program in PROGRAMS {
+        files.extend(COMPLETIONS.iter().map(|&(shell, to)| {
+            file(to.replace("PROGRAM", program.name), What::Text(completions(program, shell)))
+        }));
+    }
     for name in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
         files.push(file(format!("share/doc/lockwright/{name}"), What::Copy(root().join(name))));
     }
@@ -116,22 +121,17 @@ fn for_builds() -> [File; 3] {
     ]
 }
 
-/// Where each shell looks.
+/// Where each shell looks for a program's.
 const COMPLETIONS: &[(Shell, &str)] = &[
-    (Shell::Bash, "share/bash-completion/completions/lockwright"),
-    (Shell::Zsh, "share/zsh/site-functions/_lockwright"),
-    (Shell::Fish, "share/fish/vendor_completions.d/lockwright.fish"),
-    (Shell::Elvish, "share/elvish/lib/lockwright.elv"),
+    (Shell::Bash, "share/bash-completion/completions/PROGRAM"),
+    (Shell::Zsh, "share/zsh/site-functions/_PROGRAM"),
+    (Shell::Fish, "share/fish/vendor_completions.d/PROGRAM.fish"),
+    (Shell::Elvish, "share/elvish/lib/PROGRAM.elv"),
 ];
 
-fn completions(shell: Shell) -> Vec<u8> {
+fn completions(program: &Program, shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(
-        shell,
-        &mut lockwright_cli::args::Cli::command(),
-        "lockwright",
-        &mut text,
-    );
+    clap_complete::generate(shell, &mut (program.definition)(), program.name, &mut text);
     text
 }
 

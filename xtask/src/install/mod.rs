@@ -49,9 +49,12 @@ pub fn run(args: &InstallArgs) -> Result<(), String> {
 fn build(sysroot: Option<&Path>) -> Result<(), String> {
     eprintln!("building the tool and the libraries (the first time, that takes minutes)");
     // The first apart from the command, which so gets no more of lockwright-bpf than its messages.
-    for (profile, package) in
-        [("release", "lockwright-bpf"), ("release", "lockwright-cli"), (LIBRARY, "lockwright-capi")]
-    {
+    for (profile, package) in [
+        ("release", "lockwright-bpf"),
+        ("release", "lockwright-cli"),
+        ("release", "lockwright-lab-cli"),
+        (LIBRARY, "lockwright-capi"),
+    ] {
         let mut cargo = cargo_command();
         cargo.args(["build", "--profile", profile, "--package", package]);
         if let Some(sysroot) = sysroot {

@@ -1,10 +1,9 @@
 //! What is read: documents, comments, golden reports, `--help` of every command, and manual pages.
 
-use clap::{Command, CommandFactory};
-use lockwright_cli::args::Cli;
+use clap::Command;
 
 use super::paragraph::{self, Paragraph};
-use crate::man;
+use crate::programs::{PROGRAMS, Program};
 use crate::workspace::{output, read, root};
 
 /// A text, under the name of its file or of the command line that prints it.
@@ -19,13 +18,22 @@ pub struct Text {
 /// When git does not list the files, or one cannot be read.
 pub fn all() -> Result<Vec<Text>, String> {
     let mut texts = files()?;
-    help(&Cli::command().term_width(0), "lockwright", &mut texts);
-    for (name, manual) in man::MANUALS {
-        let text: Vec<&str> =
-            manual.sections().flat_map(|(_, entries)| entries).map(|(_, text)| *text).collect();
-        texts.push(printed(format!("man lockwright {name}").trim_end(), &text.join("\n")));
+    for program in PROGRAMS {
+        texts.extend(of_program(program));
     }
     Ok(texts)
+}
+
+/// The help and the manuals of a program.
+fn of_program(program: &Program) -> Vec<Text> {
+    let mut texts = Vec::new();
+    help(&(program.definition)().term_width(0), program.name, &mut texts);
+    for (name, manual) in program.manuals {
+        let text: Vec<&str> =
+            manual.sections().flat_map(|(_, entries)| entries).map(|(_, text)| *text).collect();
+        texts.push(printed(format!("man {} {name}", program.name).trim_end(), &text.join("\n")));
+    }
+    texts
 }
 
 fn printed(name: &str, text: &str) -> Text {
@@ -76,9 +84,8 @@ mod tests {
 
     #[test]
     fn help_has_every_command_and_whole_sentences() {
-        let mut texts = Vec::new();
-        help(&Cli::command(), "lockwright", &mut texts);
-        let commands = Cli::command().get_subcommands().count();
+        let texts = of_program(&PROGRAMS[0]);
+        let commands = (PROGRAMS[0].definition)().get_subcommands().count();
         assert!(texts.len() > commands);
         let meter = texts.iter().find(|text| text.name == "lockwright meter --help").unwrap();
         let lengths = meter.paragraphs.iter().map(|paragraph| paragraph.text().len());

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 
-use crate::whole_file::WholeFile;
+use lockwright_console::whole_file::WholeFile;
 
 /// A file to be written once the findings are known.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use crate::args::BothArgs;
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Completeness;
-use lockwright_report::error::Result;
+use lockwright_console::error::Result;
 use lockwright_report::lockmeter::view::View;
 
 /// Runs the command.

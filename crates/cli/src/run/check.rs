@@ -22,7 +22,7 @@ use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::progress::{Progress, Silent};
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 use lockwright_report::prose::told;
 
 /// Runs the command.

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use super::inherited;
 use super::pidfd;
 use super::signals::Signals;
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
+use lockwright_console::inherited;
 
 /// What to run.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::{self as run, Ending, Output, Program};
 use crate::args::DemoArgs;
 use crate::ledger_dir::{RunDir, Surroundings};
 use lockwright_analysis::finding::{Grade, Kind, Report};
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 
 /// Compiled from [`SOURCE`] by the build script, with debug information.
 static BINARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_DEMO"));

@@ -8,7 +8,7 @@ use super::{end_file, load};
 use crate::args::DiffArgs;
 use lockwright_analysis::lockmeter::diff::compare;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::html;
 use lockwright_report::lockmeter::diff::{Judged, Verdict, json, text};
 

@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use crate::args::{VerdictArgs, WholeArgs};
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::finding::{Finding, Grade};
-use lockwright_report::error::exit;
+use lockwright_console::error::exit;
 
 /// The end of a lockwright process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

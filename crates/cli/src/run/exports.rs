@@ -2,10 +2,10 @@
 
 use crate::args::ViewArgs;
 use lockwright_analysis::lockmeter::model::MeterReport;
-use lockwright_report::error::Result;
+use lockwright_console::error::Result;
 use lockwright_report::lockmeter::{folded, openmetrics, pprof};
 
-use super::sink::Sink;
+use lockwright_console::sink::Sink;
 
 /// What makes a format.
 enum Render {

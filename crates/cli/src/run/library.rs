@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::doctor;
 use crate::ledger_dir::{RunDir, Surroundings};
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 
 /// An unpacked library.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::ledger_dir::{glance_at, is_own, writer_of, writer_of_annex};
 use lockwright_analysis::analyse;
 use lockwright_analysis::finding::{Finding, Grade, Instances, Report};
 use lockwright_analysis::progress::Silent;
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 use lockwright_report::prose;
 
 /// How long a program's own handler of SIGABRT may take. As in abort(3), it must not return.

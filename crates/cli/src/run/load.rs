@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use lockwright_ledger::{Ledger, OpenError};
 
 use crate::ledger_dir::{EXTENSION, ledgers_in};
-use lockwright_analysis::finding::coverage::Gap;
-use lockwright_report::error::{Error, Result};
+use lockwright_analysis::finding::coverage::{Gap, Missing};
+use lockwright_console::error::{Error, Result};
 
 /// Opens each ledger, with those of sandboxed children that are in its file; the errors are of
 /// those that could not be.
@@ -27,7 +27,14 @@ pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {
 
 /// What is missing because ledgers could not be opened.
 pub fn missing(errors: &[Error]) -> Vec<Gap> {
-    errors.iter().map(|error| error.as_gap("ledger-unreadable")).collect()
+    errors.iter().map(|error| gap(error, "ledger-unreadable")).collect()
+}
+
+/// An error as a gap in a report.
+pub fn gap(error: &Error, reason: &'static str) -> Gap {
+    let join = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join("; ");
+    let (why, help) = (join(&mut error.reasons()), join(&mut error.remedies()));
+    Gap { pid: 0, missing: Missing::Ledger { reason, why, help } }
 }
 
 /// The ledgers that the user's arguments name: files, and directories of a run.

@@ -16,7 +16,7 @@ use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Gap;
 use lockwright_analysis::merge::{Given, merge_with};
 use lockwright_analysis::progress::{Progress, Silent};
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 
 /// Runs the command.
 ///

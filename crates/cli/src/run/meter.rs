@@ -17,7 +17,7 @@ use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::traced::every_wait;
-use lockwright_report::error::Result;
+use lockwright_console::error::Result;
 use lockwright_report::traced::{TracedView, render_every_wait, render_every_wait_json};
 
 /// Runs the command.

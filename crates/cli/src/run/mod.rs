@@ -2,7 +2,6 @@
 
 mod attach;
 mod baseline_file;
-mod bench;
 mod blocked;
 mod both;
 mod busy;
@@ -19,9 +18,7 @@ mod ending;
 mod engines;
 mod exports;
 mod follow;
-mod fresh_line;
 mod generated_code;
-mod inherited;
 mod library;
 mod live;
 mod load;
@@ -30,7 +27,6 @@ mod merge;
 mod meter;
 mod outlook;
 mod output;
-mod own_stack;
 mod path_search;
 mod pidfd;
 mod preload;
@@ -38,26 +34,21 @@ mod price_loops;
 mod prices;
 mod prices_file;
 mod report;
-mod seed;
 mod session;
-mod shell;
 mod shipped_rules;
 mod signals;
-mod sim;
-mod sink;
 mod step_summary;
 mod swap;
 mod target;
 mod tasks;
-mod torture;
 mod traced;
 mod tune;
 mod unwatched;
-mod usage_error;
 mod verdicts;
 mod version;
 
 use clap::Parser;
+use lockwright_console::{inherited, own_stack, streams, usage_error};
 
 pub use check::{Checked, check};
 pub use child::Program;
@@ -77,7 +68,7 @@ fn command() -> ! {
     let parsed = Cli::try_parse()
         .inspect_err(version::print_if_asked)
         .inspect_err(shipped_rules::print_if_asked);
-    let command = parsed.unwrap_or_else(|error| usage_error::exit(&error)).command;
+    let command = parsed.unwrap_or_else(|error| usage_error::exit::<Cli>(&error)).command;
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),
@@ -89,9 +80,6 @@ fn command() -> ! {
         Command::Diff(args) => diff::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Torture(args) => torture::run(&args),
-        Command::Sim(args) => sim::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Calibrate => {
             let prices = serde_json::to_string(&price_loops::measure());
@@ -101,7 +89,7 @@ fn command() -> ! {
     };
     ending
         .unwrap_or_else(|error| {
-            output::fail(&error, colour);
+            streams::fail(&error, colour);
             Ending::Code(error.code())
         })
         .end()

@@ -1,15 +1,11 @@
 //! Where the report and the tool's own messages go.
 
-use std::cell::{Cell, RefCell};
-use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::ops::{Deref, DerefMut};
 
 use lockwright_ledger::Ledger;
 
-use super::fresh_line;
-use super::sink::Sink;
 use super::verdicts::{After, Verdicts};
-use crate::args::{Colour, OutputArgs, PageArgs, VerdictArgs};
+use crate::args::{OutputArgs, PageArgs, VerdictArgs};
 use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::lockmeter::model::MeterReport;
@@ -17,36 +13,39 @@ use lockwright_analysis::merge::{Merged, Run};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::symbolize::debuginfod;
 use lockwright_analysis::traced::EveryWait;
-use lockwright_report::error::{Error, Result, Severity};
+use lockwright_console::error::{Error, Result};
+use lockwright_console::sink::Sink;
+use lockwright_console::streams::Streams;
 use lockwright_report::listing::{self, Listing};
 use lockwright_report::lockmeter;
 use lockwright_report::lockmeter::view::{Compat, View};
 use lockwright_report::verdict::Judged;
-use lockwright_report::{html, json, plain, text};
+use lockwright_report::{html, json, text};
 
 /// Width of a report that nobody reads on a terminal.
 const FILE_WIDTH: usize = 100;
 
-/// Opened before the program runs, so that a wrong path is reported before an hour's run, not
-/// after.
+/// The streams of a command that reports on a program, and how it reports.
 #[derive(Debug)]
 pub struct Output {
-    text: Sink,
-    json: Option<Sink>,
+    streams: Streams,
     page: Option<Sink>,
     verdicts: Verdicts,
     stats: bool,
-    /// Colours for the report.
-    colour: bool,
-    /// The user's choice of colours.
-    choice: Colour,
-    /// Colours for messages on standard error.
-    message_colour: bool,
-    /// A program has written to the same streams since this last did.
-    after_program: Cell<bool>,
-    /// Notes and warnings that go to the report's file: standard error is the program's then. They
-    /// are added at the end.
-    remarks: RefCell<String>,
+}
+
+impl Deref for Output {
+    type Target = Streams;
+
+    fn deref(&self) -> &Streams {
+        &self.streams
+    }
+}
+
+impl DerefMut for Output {
+    fn deref_mut(&mut self) -> &mut Streams {
+        &mut self.streams
+    }
 }
 
 impl Output {
@@ -55,23 +54,11 @@ impl Output {
     /// # Errors
     /// If one cannot be created.
     pub fn open(args: &OutputArgs) -> Result<Self> {
-        let text = args
-            .output
-            .as_deref()
-            .map_or(Ok(Sink::Stderr), |path| Sink::create(path, "-o FILE"))?;
-        let json =
-            args.json.as_deref().map(|path| Sink::create(path, "--json FILE")).transpose()?;
         let output = Self {
-            colour: coloured(args.color, text.is_terminal()),
-            choice: args.color,
-            message_colour: coloured(args.color, io::stderr().is_terminal()),
-            text,
-            json,
+            streams: Streams::open(args)?,
             page: None,
             verdicts: Verdicts::default(),
             stats: false,
-            after_program: Cell::new(false),
-            remarks: RefCell::default(),
         };
         if debuginfod::is_client_missing() {
             let why = Error::new(
@@ -112,45 +99,6 @@ impl Output {
         self.verdicts.judge(report)
     }
 
-    /// A program was started that writes to the same streams: what is said next begins a line of
-    /// its own.
-    pub fn program_started(&self) {
-        self.after_program.set(true);
-    }
-
-    /// Ends the program's last line on standard output or error, if it may have no end.
-    pub fn begin_line(&self, stdout: bool) {
-        if !self.after_program.take() {
-            return;
-        }
-        match stdout {
-            true if fresh_line::is_due(io::stdout().as_fd()) => {
-                let _ = io::stdout().write_all(b"\n");
-            }
-            false if fresh_line::is_due(io::stderr().as_fd()) => tell("\n", false),
-            _ => {}
-        }
-    }
-
-    /// As above, before the report.
-    fn begin_report(&self) {
-        match self.text {
-            Sink::Stderr => self.begin_line(false),
-            Sink::Stdout => self.begin_line(true),
-            Sink::File(..) => {}
-        }
-    }
-
-    /// Whether standard error is the program's alone, as the report goes to a file.
-    pub fn is_in_file(&self) -> bool {
-        matches!(self.text, Sink::File(..))
-    }
-
-    /// Whether the report shares standard error with the tool's messages.
-    pub fn is_on_stderr(&self) -> bool {
-        matches!(self.text, Sink::Stderr)
-    }
-
     /// Shows the report, and overwrites what a file had before: the findings that count and are
     /// `told`.
     ///
@@ -173,14 +121,14 @@ impl Output {
         self.begin_report();
         let all = self.verdicts.all;
         let options = text::TextOptions {
-            colour: self.colour,
+            colour: self.streams.colour,
             all,
-            width: self.text.width().unwrap_or(FILE_WIDTH),
+            width: self.streams.text.width().unwrap_or(FILE_WIDTH),
         };
         let judged = self.verdicts.judge(report);
         let remarks = text::Remarks { goes_on, ..judged.remarks(all) };
         let text = text::render_with(&judged.shown(told), remarks, &options);
-        self.text.put_styled(&text, self.colour)
+        self.streams.text.put_styled(&text, self.streams.colour)
     }
 
     /// Writes what else is made of the findings, some of it after the report.
@@ -191,10 +139,10 @@ impl Output {
         let (After { rules, commands }, written) = self.verdicts.write(report);
         let added = match rules.as_str() {
             "" => Ok(()),
-            rules => self.text.add(&format!("\n{rules}")),
+            rules => self.streams.text.add(&format!("\n{rules}")),
         };
         // Nobody looks for commands in a file.
-        let commanded = match &mut self.text {
+        let commanded = match &mut self.streams.text {
             _ if commands.is_empty() => Ok(()),
             Sink::File(..) => {
                 self.begin_line(false);
@@ -215,69 +163,11 @@ impl Output {
             Some(Compat::Lockmeter) => lockmeter::compat::render(report, &view.into()),
             Some(Compat::LockStat) => lockmeter::compat::render_lock_stat(report, &view.into()),
             None => {
-                let options = lockmeter::text::TextOptions { colour: self.colour, view };
+                let options = lockmeter::text::TextOptions { colour: self.streams.colour, view };
                 lockmeter::text::render(report, &options)
             }
         };
-        self.text.add_styled(&text, self.colour)
-    }
-
-    /// Shows a text that is made by whether it is to be coloured, after what was shown before.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
-    pub fn show_text(&mut self, text: impl FnOnce(bool) -> String) -> Result<()> {
-        self.begin_report();
-        self.text.add_styled(&text(self.colour), self.colour)
-    }
-
-    /// As [`Self::show_text`], over the moment before if a user watches at a terminal.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
-    pub fn show_moment(&mut self, text: impl FnOnce(bool) -> String) -> Result<()> {
-        if self.text.is_terminal() {
-            self.begin_report();
-            self.text.add_bytes(b"\x1b[H\x1b[2J")?;
-        }
-        self.show_text(|colour| format!("{}\n", text(colour)))
-    }
-
-    /// Writes a JSON document of another report, if one was asked for.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_json_of(&mut self, document: impl FnOnce() -> String) -> Result<()> {
-        self.json.as_mut().map_or(Ok(()), |sink| sink.put(&plain::json(document())))
-    }
-
-    /// Whether what [`Self::list`] shows is to be coloured.
-    pub fn colours_lists(&self) -> bool {
-        match &self.text {
-            Sink::Stderr if self.stdout_is_free() => {
-                coloured(self.choice, Sink::Stdout.is_terminal())
-            }
-            _ => self.colour,
-        }
-    }
-
-    /// Whether standard output is free for what is no JSON.
-    const fn stdout_is_free(&self) -> bool {
-        !matches!(self.json, Some(Sink::Stdout))
-    }
-
-    /// Shows a listing instead of a report: it is what was asked for, so it goes to standard
-    /// output, unless the JSON does.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
-    pub fn list(&mut self, text: &str) -> Result<()> {
-        let is_free = self.stdout_is_free();
-        let colour = self.colours_lists();
-        match &mut self.text {
-            Sink::Stderr if is_free => Sink::Stdout.put_styled(text, colour),
-            sink => sink.put_styled(text, colour),
-        }
+        self.streams.text.add_styled(&text, self.streams.colour)
     }
 
     /// Adds the counters to what was shown, if they were asked for.
@@ -288,7 +178,7 @@ impl Output {
         if !self.stats {
             return Ok(());
         }
-        self.text.add(&format!("\n{}", listing::render(Listing::Stats, ledgers)))
+        self.streams.text.add(&format!("\n{}", listing::render(Listing::Stats, ledgers)))
     }
 
     /// Writes the JSON, if it was asked for: of what was found, what was measured, or both.
@@ -300,7 +190,7 @@ impl Output {
         found: Option<&Report>,
         metered: Option<&MeterReport>,
     ) -> Result<()> {
-        let Some(sink) = &mut self.json else { return Ok(()) };
+        let Some(sink) = &mut self.streams.json else { return Ok(()) };
         match (found, metered) {
             (Some(found), metered) => {
                 let judged = self.verdicts.judge(found);
@@ -394,60 +284,8 @@ impl Output {
     /// # Errors
     /// If the file cannot be written.
     pub fn write_merged(&mut self, merged: &Merged) -> Result<()> {
-        let Some(sink) = &mut self.json else { return Ok(()) };
+        let Some(sink) = &mut self.streams.json else { return Ok(()) };
         sink.put(&json::render_merged(&self.verdicts.judge(&merged.report), merged))
-    }
-
-    /// Writes JSON that is there already, if it was asked for.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_json_text(&mut self, text: &str) -> Result<()> {
-        self.json.as_mut().map_or(Ok(()), |sink| sink.put(&plain::json(text.to_owned())))
-    }
-
-    /// Writes JSON as `write` makes it, if it was asked for.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_json_by(
-        &mut self,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<()> {
-        self.json.as_mut().map_or(Ok(()), |sink| sink.put_by(write))
-    }
-
-    /// Reports all failed outputs but the last, and returns that one: all other outputs have been
-    /// written meanwhile.
-    ///
-    /// # Errors
-    /// If something was not written.
-    pub fn all(&self, written: impl IntoIterator<Item = Result<()>>) -> Result<()> {
-        let mut failed = None;
-        for error in written.into_iter().filter_map(Result::err) {
-            if let Some(before) = failed.replace(error) {
-                self.warn(&before);
-            }
-        }
-        failed.map_or(Ok(()), Err)
-    }
-
-    /// Tells an error that does not stop the tool.
-    pub fn warn(&self, error: &Error) {
-        self.remark(error, Severity::Warning);
-    }
-
-    /// Tells something worth knowing.
-    pub fn note(&self, error: &Error) {
-        self.remark(error, Severity::Note);
-    }
-
-    fn remark(&self, error: &Error, severity: Severity) {
-        if self.is_in_file() {
-            return self.remarks.borrow_mut().push_str(&error.render(severity, false));
-        }
-        self.begin_line(false);
-        tell(&error.render(severity, self.message_colour), self.message_colour);
     }
 }
 
@@ -460,33 +298,6 @@ impl Drop for Output {
                 false => "names and sources may be missing",
             };
             self.warn(&Error::new(warning).note(note));
-        }
-        let remarks = self.remarks.take();
-        if !remarks.is_empty() && self.text.add(&remarks).is_err() {
-            // They must be shown somewhere.
-            tell(&remarks, false);
-        }
-    }
-}
-
-/// Writes to standard error; if that is closed, nobody wants to know.
-fn tell(text: &str, colour: bool) {
-    let _ = Sink::Stderr.add_styled(text, colour);
-}
-
-/// Tells an error that stops the tool.
-pub fn fail(error: &Error, choice: Colour) {
-    let colour = coloured(choice, io::stderr().is_terminal());
-    tell(&error.render(Severity::Error, colour), colour);
-}
-
-fn coloured(choice: Colour, terminal: bool) -> bool {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    match choice {
-        Colour::Always => true,
-        Colour::Never => false,
-        Colour::Auto => {
-            terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
         }
     }
 }

@@ -9,8 +9,8 @@ use super::c_library;
 use super::library::Library;
 use crate::ledger_dir::{RunDir, Surroundings};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
+use lockwright_console::error::Result;
 use lockwright_glibc::library::THREADS_LIBRARY;
-use lockwright_report::error::Result;
 
 /// Built by the build script.
 pub(super) static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));

@@ -14,7 +14,7 @@ use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::lockmeter::model;
 use lockwright_analysis::process_end::Ends;
-use lockwright_report::error::Result;
+use lockwright_console::error::Result;
 use lockwright_report::listing;
 use lockwright_report::lockmeter::view::View;
 

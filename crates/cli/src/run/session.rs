@@ -25,7 +25,7 @@ use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::finding::coverage::Gap;
 use lockwright_analysis::lockmeter::model::End;
 use lockwright_analysis::process_end::Ends;
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 
 /// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough
 /// to take no measurable time.
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
             gone => {
                 let error = removed(dir.path(), gone.as_ref().err());
                 output.warn(&error);
-                (Vec::new(), vec![error.as_gap("ledgers-removed")])
+                (Vec::new(), vec![load::gap(&error, "ledgers-removed")])
             }
         };
         let generated = generated_code::find(&mut ledgers);

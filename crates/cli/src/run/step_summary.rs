@@ -3,8 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use lockwright_report::error::{Error, Result};
-use lockwright_report::plain::{self, Styles};
+use lockwright_console::error::{Error, Result};
+use lockwright_console::plain::{self, Styles};
 
 /// The variable that names the file.
 const VARIABLE: &str = "GITHUB_STEP_SUMMARY";

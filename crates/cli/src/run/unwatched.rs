@@ -13,7 +13,7 @@ use super::target::{self, Obstacle};
 use crate::ledger_dir::{self, RunDir};
 use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::finding::coverage::{Gap, Missing};
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 
 /// Those that `--follow` leaves out: `<pid> <executable>`, NUL terminated, for each process.
 const LEFT_OUT: &str = "unwatched";

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::baseline_file::Target;
-use super::sink::Sink;
 use super::step_summary;
 use crate::args::VerdictArgs;
 use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Grade, Report};
+use lockwright_console::error::Result;
+use lockwright_console::sink::Sink;
 use lockwright_report::ci;
-use lockwright_report::error::Result;
 use lockwright_report::sarif;
 use lockwright_report::verdict::{Judged, Policy, SHIPPED_FILE};
 

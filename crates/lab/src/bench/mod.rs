@@ -1,4 +1,4 @@
-//! `lockwright bench locks`: the locks of this family compared with others, and with published
+//! `lockwright-lab bench locks`: the locks of this family compared with others, and with published
 //! figures of the kernel's.
 
 mod exclusion;
@@ -84,7 +84,7 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
             .extend(trylock::measure(options, &mut progress)?.into_iter().map(|kind| kind.section));
     }
     Ok(Report {
-        machine: crate::machine::describe(peers::PACKAGES),
+        machine: lockwright_measure::machine::describe(peers::PACKAGES),
         rounds: options.rounds,
         sections,
         missing: swept.missing,

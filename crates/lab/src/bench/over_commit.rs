@@ -21,7 +21,7 @@ use super::published::{Locks, OVER_COMMIT, OverCommit};
 use super::report::{Section, grouped};
 use super::workers::{self, APART, Padded, Times};
 use super::{Options, rounds};
-use crate::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 
 pub const NAME: &str = "over-commit";
 

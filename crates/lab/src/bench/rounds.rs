@@ -1,7 +1,7 @@
 //! Rounds, in each of which all arms take turns: what disturbs the machine hits all alike.
 
 use super::fault::Fault;
-use crate::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 
 /// Runs each arm once a round. Returns the outcomes by arm; `run` gets the number of the round,
 /// from 1.

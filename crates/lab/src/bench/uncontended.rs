@@ -13,7 +13,7 @@ use super::exclusion;
 use super::fault::Fault;
 use super::report::Section;
 use super::{Options, glibc};
-use crate::stats;
+use lockwright_measure::stats;
 
 pub const NAME: &str = "uncontended";
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::bench::Section;
-use crate::stats::Estimate;
+use lockwright_measure::stats::Estimate;
 
 /// One document.
 pub struct Document {

@@ -12,7 +12,7 @@ use super::programs::{self, Ledgers, Run, median, more, ratio};
 use super::workload::{self, Workload};
 use super::{Options, Progress, instructions};
 use crate::bench::Section;
-use crate::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 
 /// Everything that is compared; in between is one of each.
 const ALL: [&Kernel; 10] = [

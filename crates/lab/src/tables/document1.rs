@@ -12,7 +12,7 @@ use super::workload::{self, Workload};
 use super::{Options, Progress};
 use crate::bench::published::POOLS;
 use crate::bench::{Section, grouped_signed};
-use crate::stats::Estimate;
+use lockwright_measure::stats::Estimate;
 
 /// The preload library whose pools have the patches that the environment names.
 const LIBRARY: &str = "preload/pool-switches.so";

@@ -9,7 +9,7 @@ use super::document::{
     Block, Comparison, Document, Here, NONE_BEFORE, Row, Unit, Verdict, is_below,
 };
 use super::{Options, Progress};
-use crate::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 use published::{AFTER, BEFORE, Published, share};
 use runs::{Arm, Run, Runs};
 

@@ -4,7 +4,7 @@ use super::document::{Comparison, Document, Here, Row, Unit, Verdict, is_below};
 use super::{Options, Progress};
 use crate::bench::published::{TRYLOCK, Trylock};
 use crate::bench::trylock::{self, Measured};
-use crate::stats::Estimate;
+use lockwright_measure::stats::Estimate;
 
 /// Where every CPU asks at once, the document's number of threads.
 const MANY: usize = 40;

@@ -11,7 +11,7 @@ use super::workload;
 use super::{Options, Progress};
 use crate::bench::published::{BUILDS, Build};
 use crate::bench::{Section, grouped_signed};
-use crate::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 
 /// Small steps: the pool's lock is taken twice in each.
 const SIZE: [&str; 8] = ["--units", "8000", "--steps", "64", "--bytes", "128", "--slice", "1"];

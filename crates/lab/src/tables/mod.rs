@@ -1,4 +1,4 @@
-//! `lockwright bench tables`: compares the published figures of five sets of kernel patches with
+//! `lockwright-lab bench tables`: compares the published figures of five sets of kernel patches with
 //! this machine's.
 //!
 //! Each document is a module. What it measures that is not in this process (preload libraries with
@@ -51,7 +51,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The same for what `lockwright bench locks` measures.
+    /// The same for what `lockwright-lab bench locks` measures.
     fn of_locks(&self) -> bench::Options {
         bench::Options { rounds: self.rounds, interval: self.interval, ..bench::Options::default() }
     }

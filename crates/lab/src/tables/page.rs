@@ -19,7 +19,7 @@ pub struct Page {
 impl Page {
     /// Of `documents`, measured just now.
     pub(super) fn new(options: &Options, documents: Vec<Document>) -> Self {
-        let mut machine = crate::machine::describe(&[]);
+        let mut machine = lockwright_measure::machine::describe(&[]);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         machine.push(("load at the end".to_owned(), load.trim().to_owned()));
         Self { machine, options: options.clone(), documents }

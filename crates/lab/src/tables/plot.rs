@@ -142,7 +142,7 @@ fn shortened(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Estimate;
+    use lockwright_measure::stats::Estimate;
 
     fn document(rows: Vec<Row>) -> Document {
         Document {

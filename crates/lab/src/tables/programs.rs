@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-use crate::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 
 /// One run.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Libraries of locks for `lockwright sim`: a lock of yours, written over
+//! Libraries of locks for `lockwright-lab sim`: a lock of yours, written over
 //! [`Platform`](crate::platform::Platform), in the simulator and in its explorer.
 //!
 //! A library is a crate of the type `cdylib` that names its locks once:
@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! `lockwright sim --lock-library libmylock.so --lock mylock,qspinlock` compares it with others.
+//! `lockwright-lab sim --lock-library libmylock.so --lock mylock,qspinlock` compares it with others.
 //! [`Hosted`] is the platform: each of its operations goes through the simulator. What lies between
 //! the two is a table of C functions ([`abi`]), which `include/lockwright/sim.h` has for C.
 
@@ -149,7 +149,7 @@ calls! {
 #[macro_export]
 macro_rules! lock_library {
     ($($lock:expr),+ $(,)?) => {
-        /// What `lockwright sim --lock-library` calls.
+        /// What `lockwright-lab sim --lock-library` calls.
         ///
         /// # Safety
         /// The table stays for ever.

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use super::Attached;
 use super::words::{call, holder, object, thread, trimmed};
-use crate::error::Severity;
 use crate::prose::words::{number, plain};
 use crate::text::stack::Stacks;
 use lockwright_analysis::attached::{Holder, State, Thread, Verdict, Wait, WaitKind};
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::signal;
+use lockwright_console::error::Severity;
 
 /// Callers shown of a thread that is in no verdict.
 const CALLERS_OF_OTHERS: usize = 1;

@@ -120,7 +120,7 @@ pub fn duration(ns: f64) -> String {
 }
 
 /// A string of the program or the user within a line.
-pub use crate::plain::line as plain;
+pub use lockwright_console::plain::line as plain;
 
 #[cfg(test)]
 mod tests {

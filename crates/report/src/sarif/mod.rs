@@ -9,7 +9,6 @@ mod uri;
 
 use serde::Serialize;
 
-use crate::plain;
 use crate::prose::words::{self, Level, plain};
 use crate::prose::{Told, coverage, told};
 use crate::verdict::baseline::State;
@@ -17,6 +16,7 @@ use crate::verdict::{Judged, Rule, Source, Standing, identity};
 use flows::CodeFlow;
 use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::{Finding, Grade, Process, Report};
+use lockwright_console::plain;
 use places::{Location, Places};
 use rules::Descriptor;
 

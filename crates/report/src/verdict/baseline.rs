@@ -8,11 +8,11 @@ use lockwright_ledger::file;
 use serde::{Deserialize, Serialize};
 
 use super::identity;
-use crate::error::{Error, Result, exit};
-use crate::plain;
 use crate::prose::told;
 use crate::prose::words;
 use lockwright_analysis::finding::{Finding, Grade};
+use lockwright_console::error::{Error, Result, exit};
+use lockwright_console::plain;
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-baseline";

@@ -12,11 +12,11 @@ mod suppressions;
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::error::Result;
 use crate::prose::words::{count, join, number, plain};
 use crate::text::Remarks;
 use baseline::{Baseline, Entry, State};
 use lockwright_analysis::finding::{Finding, Grade, Report};
+use lockwright_console::error::Result;
 pub use rule::{Rule, Source};
 pub use suppressions::{SHIPPED, SHIPPED_FILE};
 

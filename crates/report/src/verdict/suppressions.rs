@@ -6,9 +6,9 @@ use std::rc::Rc;
 use lockwright_ledger::file;
 
 use super::rule::{Level, Rule, Source};
-use crate::error::{Error, Result, exit};
 use crate::glob;
 use lockwright_analysis::finding::{Grade, Kind};
+use lockwright_console::error::{Error, Result, exit};
 
 /// The largest file that is read.
 const MOST_BYTES: u64 = 64 << 20;

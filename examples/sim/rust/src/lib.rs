@@ -1,9 +1,9 @@
-//! Locks of a crate that is not lockwright's, in `lockwright sim` and its explorer.
+//! Locks of a crate that is not lockwright's, in `lockwright-lab sim` and its explorer.
 //!
 //! ```text
 //! cargo build --release
-//! lockwright sim --lock-library target/release/libsimulated_locks.so --sweep cpus=1..36
-//! lockwright sim --explore --lock-library target/release/libsimulated_locks.so --lock anderson
+//! lockwright-lab sim --lock-library target/release/libsimulated_locks.so --sweep cpus=1..36
+//! lockwright-lab sim --explore --lock-library target/release/libsimulated_locks.so --lock anderson
 //! ```
 //!
 //! They are written over `Platform` as lockwright's own are: [`Anderson`] runs on Linux, too, with

@@ -19,8 +19,8 @@ use lockwright_analysis::attached::{
     Futex, Holder, Maps, Names, Start, State, Thread, Unwinder, WaitKind, judge,
 };
 use lockwright_analysis::finding::Frame;
+use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::attached::Attached;
-use lockwright_report::error::{Error, Result, exit};
 
 /// The least time between the looks: waits for locks that are handed on are mostly shorter.
 const BETWEEN: Duration = Duration::from_millis(200);

@@ -11,8 +11,8 @@ use super::ending::Ending;
 use super::output::Output;
 use crate::args::{OutputArgs, VerdictArgs};
 use lockwright_analysis::finding::Grade;
+use lockwright_console::error::Result;
 use lockwright_report::attached::{json, text};
-use lockwright_report::error::Result;
 
 /// Runs the command.
 ///

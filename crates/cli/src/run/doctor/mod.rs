@@ -21,7 +21,7 @@ use super::ending::Ending;
 use super::output::Output;
 use super::{path_search, target};
 use crate::args::DoctorArgs;
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 
 pub use nothing::{explain, explain_measurement};
 pub use place::no_room;
@@ -46,7 +46,8 @@ pub fn run(args: &DoctorArgs) -> Result<Ending> {
     }
     diagnosis.findings.sort_by_key(|finding| finding.effect);
     output.write_json_text(&show::json(&diagnosis))?;
-    output.list(&show::text(&diagnosis, output.colours_lists()))?;
+    let text = show::text(&diagnosis, output.colours_lists());
+    output.list(&text)?;
     Ok(Ending::Code(diagnosis.verdict().code()))
 }
 

@@ -24,7 +24,7 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
         return findings;
     }
     let around = Surroundings::current();
-    let unusable = |error: &lockwright_report::error::Error| {
+    let unusable = |error: &lockwright_console::error::Error| {
         let what = error.reasons().collect::<Vec<_>>().join("; ");
         let finding = Finding::new("ledger-directory", Effect::Blocks, what);
         error.remedies().fold(finding, Finding::help)

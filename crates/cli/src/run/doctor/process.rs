@@ -10,10 +10,10 @@ use super::{Diagnosis, Effect, Finding, Process, place, program};
 use lockwright_ledger::layout::{LEAST_WITH_ANNEXES, own_bytes};
 
 use crate::ledger_dir::EXTENSION;
-use crate::run::shell::quoted;
 use crate::run::target::{self, Obstacle};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
+use lockwright_console::shell::quoted;
 
 /// Mappings that watching adds: the library's segments, and a ledger in two parts.
 const OWN_MAPPINGS: usize = 16;

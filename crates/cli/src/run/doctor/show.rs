@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{Diagnosis, Effect, Finding, Process, Verdict};
 use crate::run::c_library;
-use lockwright_report::error::Severity;
-use lockwright_report::plain::{json as as_json, line as plain};
+use lockwright_console::error::Severity;
+use lockwright_console::plain::{json as as_json, line as plain};
 
 /// Value of `schema`.
 const SCHEMA: &str = "lockwright-doctor";

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::selection;
-use lockwright_report::error::Error;
+use lockwright_console::error::Error;
 
 /// What is replaced, one and many.
 const REPLACED: [(&str, &str); 4] = [

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 
 /// A lock that mutexes, and spinlocks where it is one, run on.
 #[derive(Debug)]

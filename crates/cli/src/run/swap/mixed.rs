@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::run::doctor::modules::Modules;
 use crate::run::target;
 use crate::run::target::contents::{Contents, Mark};
+use lockwright_console::error::{Error, Result, exit};
 use lockwright_glibc::library::is_c_library;
-use lockwright_report::error::{Error, Result, exit};
 
 /// Refuses a program that has the functions that take locks in itself, or in a library that it
 /// begins with.

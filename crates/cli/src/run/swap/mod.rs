@@ -19,7 +19,7 @@ use super::session;
 use crate::args::SwapArgs;
 use crate::ledger_dir::{SWAP_COUNTS, SWAP_FILE_NAME, Surroundings};
 use counts::Counts;
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 use selection::{Patterns, Questions};
 
 /// Built by the build script.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::symbolize::{DebugDirs, Images};
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::glob;
 
 use crate::ledger_dir::{RunDir, SWAP_SOCKET, Token, own_user, socket_name};

@@ -12,7 +12,7 @@ pub use obstacle::Obstacle;
 
 use super::path_search;
 use image::Image;
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 
 /// Scripts name interpreters that may be scripts; the kernel stops there too.
 const MAX_INTERPRETERS: usize = 5;

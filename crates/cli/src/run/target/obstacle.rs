@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use object::elf;
 
-use lockwright_report::error::{Error, exit};
+use lockwright_console::error::{Error, exit};
 
 /// The `e_machine` that this binary's own preload library is for.
 const MACHINE: elf::Machine = if cfg!(target_arch = "x86_64") {

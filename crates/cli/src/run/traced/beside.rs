@@ -6,7 +6,7 @@ use std::fs;
 use super::helper::Helper;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::traced::{Kallsyms, KernelReport, Message, build_kernel, of_processes};
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
 
 /// Counts waits for the kernel's locks while a program is measured.
 pub struct KernelWaits(Helper);

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use super::places::Process;
 use lockwright_analysis::traced::{Message, Obstacle, Place};
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 
 /// Its file, in the same directory as the command.
 const NAME: &str = "lockwright-bpf";

@@ -20,7 +20,7 @@ use super::signals::Signals;
 use crate::args::MeterArgs;
 use helper::{Counted, Helper};
 use lockwright_analysis::traced::{Kallsyms, Message, build_futexes, build_kernel};
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::lockmeter::view::Compat;
 use lockwright_report::traced::{
     TracedView, render_futexes, render_futexes_json, render_kernel, render_kernel_compat,

@@ -5,7 +5,7 @@ use std::fs;
 use super::helper::Helper;
 use crate::run::output::Output;
 use lockwright_analysis::traced::{Kallsyms, Kernel, Message, build_kernel, since};
-use lockwright_report::error::Result;
+use lockwright_console::error::Result;
 use lockwright_report::traced::{TracedView, render_kernel_top};
 
 /// What has been shown so far.

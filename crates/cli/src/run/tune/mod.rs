@@ -8,12 +8,12 @@ mod verdict;
 
 use super::ending::Ending;
 use super::output::Output;
-use super::seed;
 use super::swap::locks;
 use crate::args::TuneArgs;
-use crate::progress::Status;
 use arm::Arm;
-use lockwright_report::error::{Error, Result};
+use lockwright_console::error::{Error, Result};
+use lockwright_console::seed;
+use lockwright_console::status::Status;
 use report::Report;
 use rounds::Metric;
 

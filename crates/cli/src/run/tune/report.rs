@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::arm::Arm;
 use super::rounds::{Figure, Measured, Metric};
 use super::verdict::{self, Outcome, Verdict};
-use lockwright_lab::machine;
-use lockwright_lab::stats::{self, Estimate};
+use lockwright_measure::machine;
+use lockwright_measure::stats::{self, Estimate};
 use lockwright_report::prose::words;
 
 /// The version of the JSON.

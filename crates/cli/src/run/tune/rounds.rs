@@ -8,7 +8,7 @@ use super::verdict::Better;
 use crate::args::{MetricArgs, Pattern};
 use crate::run::path_search;
 use crate::run::signals::Signals;
-use lockwright_report::error::{Error, Result, exit};
+use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::prose::words::plain;
 
 /// Exit code where a run failed, or printed no number.

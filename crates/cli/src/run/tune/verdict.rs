@@ -1,6 +1,6 @@
 //! The conclusions from the figures: pure arithmetic.
 
-use lockwright_lab::stats::{self, Estimate, USUAL};
+use lockwright_measure::stats::{self, Estimate, USUAL};
 use serde::Serialize;
 
 /// Whether more is better.

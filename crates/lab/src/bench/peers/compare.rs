@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::outcome::Outcome;
 use super::sweep::Cell;
 use super::table::Peer;
-use crate::stats::{self, Estimate};
+use lockwright_measure::stats::{self, Estimate};
 
 /// A lock of ours should do at least so much of what the best of the others does.
 pub const AIM: f64 = 0.97;

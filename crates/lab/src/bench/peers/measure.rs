@@ -105,5 +105,7 @@ pub fn kind(
 fn pass_ns(how: &How, rounds: usize) -> Result<f64, Fault> {
     let cell = Cell { threads: 1, section_ns: 0, gap: 0, locks: 1, reads: 0, hog: false };
     let pass = |_| work::run(&NOTHING, &cell, how).map(|outcome| 1e9 / outcome.rate());
-    Ok(crate::stats::median(&(0..rounds).map(pass).collect::<Result<Vec<_>, Fault>>()?))
+    Ok(lockwright_measure::stats::median(
+        &(0..rounds).map(pass).collect::<Result<Vec<_>, Fault>>()?,
+    ))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::compare::{AIM, Against, Compared, Row};
 use super::outcome::Outcome;
 use super::sweep::Cell;
-use crate::stats;
+use lockwright_measure::stats;
 
 /// A lock's ratios to the best, over all cells in which it ran.
 #[derive(Serialize)]

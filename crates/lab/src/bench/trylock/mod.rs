@@ -20,8 +20,8 @@ use super::published::{self, TRYLOCK};
 use super::report::{Section, grouped};
 use super::workers::{self, Padded, Times};
 use super::{Options, rounds};
-use crate::stats::{self, Estimate};
 use histogram::Histogram;
+use lockwright_measure::stats::{self, Estimate};
 use work::{PageFaults, Work};
 
 pub const NAME: &str = "trylock";

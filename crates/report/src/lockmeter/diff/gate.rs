@@ -5,8 +5,8 @@ use std::str::FromStr;
 use lockwright_analysis::finding::Name;
 use lockwright_analysis::lockmeter::diff::{Change, Comparison, METRICS, Metric};
 
-use crate::error::{Error, Result};
 use crate::glob;
+use lockwright_console::error::{Error, Result};
 
 /// A condition under which the comparison fails.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,9 @@ use lockwright_analysis::lockmeter::diff::{
 };
 
 use super::gate::Judged;
-use crate::plain;
 use lockwright_analysis::lockmeter::model::Mode;
 use lockwright_analysis::model::{place_of, short_place};
+use lockwright_console::plain;
 
 /// Changes with the schema.
 const VERSION: u32 = 1;

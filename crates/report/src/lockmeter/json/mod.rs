@@ -10,7 +10,6 @@ use serde::{Serialize, Serializer};
 
 use super::advice::advise;
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
-use crate::plain;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
@@ -18,6 +17,7 @@ use lockwright_analysis::lockmeter::model::{
     Times, Wait, WaitKind,
 };
 use lockwright_analysis::process_end::ProcessEnd;
+use lockwright_console::plain;
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-meter";

@@ -1,0 +1,5 @@
+//! The command-line side of the laboratory of locks: benchmarks, torture and simulations.
+
+pub mod args;
+pub mod manual;
+pub mod run;

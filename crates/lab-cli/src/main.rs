@@ -1,0 +1,5 @@
+//! `lockwright-lab`: see `lockwright-lab --help`.
+
+fn main() {
+    lockwright_lab_cli::run::main()
+}

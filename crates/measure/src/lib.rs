@@ -1,0 +1,4 @@
+//! Statistics of measurements, and the machine that they were made on.
+
+pub mod machine;
+pub mod stats;
