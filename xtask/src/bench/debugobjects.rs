@@ -216,8 +216,8 @@ impl Pools {
             let _ = writeln!(
                 out,
                 "none of the patches against all five: {allocations:.1} times the allocations (aim {ALLOCATIONS_AIM}, \
-                 {}; document 1: 34,954,917 / 5,796,864 = 6.0),\n{lock:.1} times the acquisitions of the pool's lock \
-                 (aim {LOCK_AIM}, {}; document 1 has no figure).",
+                 {}; published: 34,954,917 / 5,796,864 = 6.0),\n{lock:.1} times the acquisitions of the pool's lock \
+                 (aim {LOCK_AIM}, {}; none published).",
                 judge(allocations, ALLOCATIONS_AIM),
                 judge(lock, LOCK_AIM),
             );

@@ -160,7 +160,7 @@ fn heading(arguments: &[String]) -> String {
     let options = arguments.join(" ");
     let options = if options.is_empty() { options } else { format!(" -- {options}") };
     format!(
-        "# The locks beside all others\n\nMade by `cargo xtask bench peers --write{options}`:\n\n"
+        "# The locks compared with all others\n\nMade by `cargo xtask bench peers --write{options}`:\n\n"
     )
 }
 

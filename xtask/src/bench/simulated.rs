@@ -56,7 +56,7 @@ const PICTURES: &[Picture] = &[
         name: "scaling",
         title: "From 1 to 144 CPUs",
         about: "Four sockets of 18 cores with two threads each, a thread on each CPU: one acquisition after the other of \
-                one lock. `hybrid_mutex` is `lockwright::sync::Mutex`: who sleeps gets a turn of half a millisecond, so 144 \
+                one lock. `hybrid_mutex` is `lockwright::sync::Mutex`: a sleeping thread gets a turn of half a millisecond, so 144 \
                 threads take 70 ms to have one each.",
         arguments: &[
             "--machine=broadwell-72",
@@ -68,7 +68,7 @@ const PICTURES: &[Picture] = &[
     Picture {
         name: "torture",
         title: "The same, as locktorture has it",
-        about: "Now and then a section takes 2 µs, of which there are fewer the more threads there are.",
+        about: "Now and then a section takes 2 µs; with more threads there are fewer of these.",
         arguments: &[
             "--machine=broadwell-72",
             "--workload=locktorture",
@@ -79,8 +79,8 @@ const PICTURES: &[Picture] = &[
     Picture {
         name: "over-commit",
         title: "More threads than CPUs",
-        about: "36 CPUs, on which up to 144 threads take turns as the scheduler has them, without a hypervisor: what the \
-                mutex of user space is for. `std` is Rust's, `glibc` the C library's; the spinning locks are for comparison.",
+        about: "36 CPUs, on which up to 144 threads take turns by the scheduler, without a hypervisor: the purpose of a \
+                mutex of user space. `std` is Rust's, `glibc` the C library's; the spinning locks are for comparison.",
         arguments: &[
             "--machine=e5-2699v3",
             "--workload=micro",
@@ -93,8 +93,8 @@ const PICTURES: &[Picture] = &[
         name: "watched",
         title: "Below lockwright's own engines",
         about: "A program that takes a lock every microsecond, one time in 512 a shared one, natively and below `check` and \
-                `meter`. Locks that are known touch nothing that threads share. For a new one, and when it is destroyed, the \
-                lock of the process's core is taken: `-objects` have a new lock every 64 acquisitions, `-new` for each.",
+                `meter`. Known locks touch nothing that threads share. A new lock, and its destruction, take the \
+                lock of the process's core: `-objects` have a new lock every 64 acquisitions, `-new` for each.",
         arguments: &[
             "--machine=broadwell-72",
             "--workload=watched",
@@ -151,11 +151,11 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
     in_tables::check()
 }
 
-const HEADING: &str = "# What was published, and larger machines, simulated
+const HEADING: &str = "# Published figures and larger machines, simulated
 
-Made by `cargo xtask bench simulated --write`. All of it is virtual time: [simulator.md](simulator.md) has the model, its
-constants, what was fitted and what is missed and why. Trust the order of locks and the shape of curves as far as the first
-tables here support them, and no absolute figure. [tables.md](tables.md) has the same documents on a machine that is there.
+`cargo xtask bench simulated --write` makes this page. All times are virtual. [simulator.md](simulator.md) has the model, its
+constants, the fits, and the reasons for misses. Trust the order of locks and the shape of curves as far as the first
+tables here support them, and no absolute figure. [tables.md](tables.md) has the same publications on a real machine.
 
 ";
 
@@ -167,7 +167,9 @@ fn truth(page: &mut String, truth: &Value) -> Result<(), String> {
     let sources: BTreeSet<String> = figures.iter().chain(claims).map(of).collect();
     for source in sources {
         // Writing to a String cannot fail, here and below.
-        let title = if source.len() == 1 { format!("Document {source}") } else { source.clone() };
+        let title = source
+            .parse()
+            .map_or(source.clone(), |number| lockwright_lab::tables::name(number).to_owned());
         let _ = writeln!(page, "## {title}\n");
         let _ = writeln!(page, "| | published | simulated | error | |\n|---|--:|--:|--:|---|");
         for figure in figures.iter().filter(|figure| of(figure) == source) {
@@ -221,7 +223,7 @@ fn draw(page: &mut String, picture: &Picture, command: &str, runs: &Value) -> Re
     let _ = writeln!(page, "    lockwright-lab sim {command}\n");
     let _ = writeln!(
         page,
-        "Millions of operations a second, by threads; last: the thread that did least over the one that did most, at {} threads.\n",
+        "Millions of operations a second, by threads; last: the slowest thread's share of the fastest, at {} threads.\n",
         columns.last().unwrap_or(&0)
     );
     let heads: String = columns.iter().map(|column| format!(" {column} |")).collect();

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::name;
+
 /// Published figures that two CPUs cannot show: document, what, and why not.
 const LATER: [(u8, &str, &str); 4] = [
     (
@@ -31,6 +33,6 @@ pub fn write(out: &mut String) {
     // Writing to a String cannot fail.
     let _ = writeln!(out, "\n## What needs a bigger machine\n");
     for (document, what, why) in LATER {
-        let _ = writeln!(out, "- Document {document}: {what}; {why}.");
+        let _ = writeln!(out, "- {}: {what}; {why}.", name(document));
     }
 }

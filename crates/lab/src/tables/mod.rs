@@ -72,6 +72,18 @@ const DOCUMENTS: [(u8, Measure); 5] = [
     (4, document4::measure),
 ];
 
+/// The author, subject and year of a document, by which pages name it.
+pub fn name(document: u8) -> &'static str {
+    match document {
+        0 => "Long's lockdep patches (2018)",
+        1 => "Long's debugobjects patches (2019)",
+        2 => "Hansen's BKL patches (2002)",
+        3 => "Song's rwsem patch (2021)",
+        4 => "Long's hybrid pvqspinlock (2017)",
+        _ => "a publication",
+    }
+}
+
 /// Measures what is wanted.
 ///
 /// # Errors
@@ -81,8 +93,8 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Page, String
         DOCUMENTS.iter().filter(|(number, _)| options.only.is_none_or(|only| only == *number));
     let documents = wanted
         .map(|(number, measure)| {
-            let mut told = |what: &str| progress(&format!("document {number}: {what}"));
-            measure(options, &mut told).map_err(|why| format!("document {number}: {why}"))
+            let mut told = |what: &str| progress(&format!("{}: {what}", name(*number)));
+            measure(options, &mut told).map_err(|why| format!("{}: {why}", name(*number)))
         })
         .collect::<Result<_, _>>()?;
     Ok(Page::new(options, documents))

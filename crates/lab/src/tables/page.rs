@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::document::{Comparison, Document, Here, Row, Verdict};
-use super::{Options, later, plot};
+use super::{Options, later, name, plot};
 use crate::bench::{Plot, Section};
 
 /// All that was measured.
@@ -50,12 +50,12 @@ impl Page {
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail, here and below.
-        let _ = writeln!(out, "# The five documents' figures, and this machine's\n");
+        let _ = writeln!(out, "# Five published kernel benchmarks, and this machine\n");
         let _ = writeln!(
             out,
             "Made by `cargo xtask bench tables`. {} rounds of each comparison, in each of which all arms take turns; \
-             medians of the rounds' figures, or of their ratios, with an interval of 95 % confidence where the rounds \
-             are enough for one. Where the published machine is a bigger one, the shape is what can agree.\n",
+             figures are medians of the rounds, or of their ratios, with an interval of 95 % confidence if there are \
+             enough rounds. If the published machine is bigger, only the shape can agree.\n",
             self.options.rounds
         );
         if self.options.smoke {
@@ -76,10 +76,10 @@ impl Page {
 
     /// Every claim on a line.
     fn summary(&self, out: &mut String) {
-        let mut rows = vec![vec!["Document".into(), "It says".into(), "Here".into()]];
+        let mut rows = vec![vec!["Publication".into(), "It says".into(), "Here".into()]];
         for document in &self.documents {
             rows.extend(document.verdicts.iter().map(|verdict| {
-                vec![document.number.to_string(), verdict.claim.clone(), verdict.word().to_owned()]
+                vec![name(document.number).into(), verdict.claim.clone(), verdict.word().to_owned()]
             }));
         }
         let _ = writeln!(out, "\n## What agrees\n");
@@ -103,7 +103,7 @@ impl Page {
 }
 
 fn one(out: &mut String, document: &Document) {
-    let _ = writeln!(out, "\n## Document {}: {}\n", document.number, document.title);
+    let _ = writeln!(out, "\n## {}: {}\n", name(document.number), document.title);
     let _ = writeln!(out, "{}\n", document.source);
     for paragraph in &document.method {
         let _ = writeln!(out, "{paragraph}\n");
