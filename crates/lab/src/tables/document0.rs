@@ -94,11 +94,11 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
         source: "Waiman Long, October 2018, linux-kernel; Skylake of 22 cores and 44 threads, four Broadwells of 72 \
                  cores and 144 threads.",
         method: vec![
-            "The document's kernels are preload libraries here, built with a patch undone or all of them, and its \
-             build of a kernel is two builds: `make` of Lua by gcc, processes that take few locks, and \
-             examples/build_driver, a program whose threads take some hundred thousand locks a second. The time is \
-             a process's from start to end, with that of recording, and without the report that the command makes \
-             afterwards."
+            "The published kernels are preload libraries here, built with one patch or all patches undone. The \
+             published build of a kernel is two builds here. One is `make` of Lua by gcc, whose processes take few \
+             locks. The other is examples/build_driver, a program whose threads take some hundred thousand locks a \
+             second. The time is a process's from start to end, including recording, without the report that the \
+             command makes afterwards."
                 .to_owned(),
         ],
         comparisons,
@@ -439,7 +439,7 @@ fn notes(measured: &Measured) -> Vec<String> {
     };
     let native = measured.runs(&NATIVE).ok();
     let mut notes = vec![
-        "Medians of all rounds, and of their ratios to native; the best of the first three runs as in the document."
+        "Medians of all rounds, and of their ratios to native; the best of the first three runs as published."
             .to_owned(),
     ];
     notes.extend(native.and_then(of_driver));

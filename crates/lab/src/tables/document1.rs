@@ -113,10 +113,10 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
         title: "debugobjects: Reduce global pool_lock contention",
         source: "Waiman Long, May 2019, linux-kernel; two Haswells of 36 cores and 72 threads.",
         method: vec![
-            "The document's objects are the timers, works and others of a kernel that builds a kernel; here they are \
-             mutexes and semaphores of programs, watched by debugobjects as `lockwright check` has it. One library \
-             has the patches that its environment names. A build by gcc has few objects, as its processes have few \
-             locks: the programs with many stand for a kernel under load."
+            "The published objects are the timers, works and others of a kernel that builds a kernel. Here they are \
+             mutexes and semaphores of programs, watched by debugobjects as under `lockwright check`. One library \
+             has the patches that its environment names. A build by gcc has few objects, because its processes have \
+             few locks: the programs with many objects stand for a kernel under load."
                 .to_owned(),
         ],
         comparisons,

@@ -29,11 +29,11 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
         title: "BKL removal patches for 2.4.17",
         source: "Dave Hansen, 2002; dbench on Linux 2.4.17, on 8 CPUs as its waiting time tells.",
         method: vec![format!(
-            "The program is examples/c/bkl_fs: ext2's operations on a file system in memory, under one `lw_bkl_t`, and \
-             {clients} clients that work as dbench's; it checks the file system at its end. Each patch is a switch of \
-             it. The kernel's lock spins and its holder keeps its CPU; this one sleeps, and a holder can lose its CPU: \
-             so there is a client for each CPU. Holds are shorter than in 2002, and so is what is done between them; \
-             with fewer CPUs, fewer meet at the lock."
+            "The program is examples/c/bkl_fs: ext2's operations on a file system in memory, under one `lw_bkl_t`, \
+             and {clients} clients that work like dbench's. It checks the file system at its end. Each patch is a \
+             switch of it. The kernel's lock spins and its holder keeps its CPU. This one sleeps, and a holder can \
+             lose its CPU, so there is a client for each CPU. Holds are shorter than in 2002, and so is the work \
+             between them. With fewer CPUs, fewer threads meet at the lock."
         )],
         comparisons: vec![
             of.lock(),

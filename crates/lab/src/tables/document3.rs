@@ -21,9 +21,9 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
         title: "locking/rwsem: Optimize down_read_trylock() under highly contended case",
         source: "Muchun Song, November 2021, linux-kernel; Xeon E5-2650.",
         method: vec![
-            "The document's threads share out one anonymous mapping, and the kernel takes the address space's rwsem in \
-             each page fault. Here the same is done under an rwsem of ours: once with nothing but a page cleared \
-             under it, once with the page faults themselves, in which the kernel takes a lock of its own as well."
+            "The published threads share one anonymous mapping, and the kernel takes the address space's rwsem in \
+             each page fault. Here the same happens under an rwsem of ours: once with only a page cleared under it, \
+             once with the page faults themselves, in which the kernel takes its own lock as well."
                 .to_owned(),
         ],
         comparisons: measured.iter().map(comparison).collect(),

@@ -24,9 +24,9 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
         title: "locking/pvqspinlock: Implement hybrid PV queued/unfair locks",
         source: "Waiman Long, November 2017, 11752adb68; 36 cores of two Xeon E5-2699 v3.",
         method: vec![
-            "The document's virtual CPUs are threads here, and its cores this machine's CPUs: a virtual CPU that is \
-             preempted is a thread that is. The microbenchmark is the document's. Its build of a kernel is \
-             examples/build_driver, in small steps, with each lock around the queue of its pool."
+            "The published virtual CPUs are threads here, and the cores are this machine's CPUs: a preempted thread \
+             stands for a preempted virtual CPU. The microbenchmark is the published one. The published build of a \
+             kernel is examples/build_driver here, in small steps, with each lock around the queue of its pool."
                 .to_owned(),
         ],
         comparisons: [throughput(&measured, cpus), fairness(&measured, cpus), modes(&measured, cpus)]

@@ -297,10 +297,10 @@ fn section(all: &[Measured], cpus: usize) -> Section {
         ],
         rows: BUILDS.iter().filter_map(row).collect(),
         notes: vec![
-            "Published: builds of a kernel, all of whose spinlocks are of that kind. Here: the driver, of which the lock \
-             of the pool's queue is. Rows of as many threads here are one measurement. Queued and unfair: acquisitions \
-             of the hybrid lock after a wait in the queue, and ahead of it, in runs of their own with the library that \
-             counts lock events; those that found it free are in neither."
+            "Published: builds of a kernel whose spinlocks are all of that kind. Here: the driver, whose lock of the \
+             pool's queue is of that kind. Rows with the same number of threads here are one measurement. Queued and \
+             unfair: acquisitions of the hybrid lock after a wait in the queue, and ahead of it. They are from \
+             separate runs with the library that counts lock events; acquisitions of a free lock are in neither."
                 .to_owned(),
         ],
         json: json!(all.iter().map(figures).collect::<Vec<_>>()),

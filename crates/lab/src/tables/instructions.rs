@@ -81,7 +81,7 @@ fn instructions(
 /// The counts as a table.
 pub fn section(counts: &Result<Vec<Count>, String>) -> Section {
     let note = match counts {
-        Ok(_) => "By callgrind, one thread; what a cache line costs that moves between CPUs is not in them.".to_owned(),
+        Ok(_) => "By callgrind, one thread; the cost of cache lines that move between CPUs is not included.".to_owned(),
         Err(why) => format!("Nothing was counted: {why}."),
     };
     let counts = counts.as_deref().unwrap_or_default();
