@@ -53,8 +53,8 @@ impl Stack {
         &self.frames[..self.len]
     }
 
-    /// The call site, at which `what` is told apart too: a site past wrappers, none of which is
-    /// known to be one.
+    /// The call site, combined with `what`: a site past possible wrappers, as none is known to be
+    /// one.
     pub fn site(&self, what: u64) -> u64 {
         let frames = self.frames().iter().take(TOLD_APART);
         site::deep(0, frames.fold(what, |hash, &frame| site::extend(hash, frame)))

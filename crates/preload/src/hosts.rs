@@ -5,7 +5,7 @@ use lockwright_ledger::Header;
 
 use crate::os::upcall::Upcall;
 
-/// Says of a thread that it has ended: by its kernel thread id, and whether it is the calling one.
+/// Whether a thread has ended, by its kernel thread id, and whether it is the calling one.
 pub type HasEnded<'a> = &'a dyn Fn(u32, bool) -> bool;
 
 /// A room's part.

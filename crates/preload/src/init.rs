@@ -100,7 +100,7 @@ fn start() {
 /// All engines' hosts, in the order of their parts.
 static HOSTS: [Host; 3] = [lockdep::HOST, lockmeter::HOST, debugobjects::HOST];
 
-/// Tells the floors below whom to call.
+/// Gives the lower layers their callbacks.
 fn connect() {
     hosts::HOSTS.set(&HOSTS);
     state::BEGIN_CHILD.set(child);

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Sites that are told apart beyond the return address of the lock call.
+/// The most sites that are longer than the return address of the lock call.
 const MOST: u32 = 1 << 16;
 
 /// Twice as many slots, so that a search ends soon.
@@ -39,7 +39,7 @@ pub fn is_open(site: u64) -> bool {
     !IS_FULL.load(Relaxed) || find(site).1 == site
 }
 
-/// `site` is about to be put on record. False: there are too many.
+/// `site` is about to be recorded. False: there are too many.
 pub fn admit(site: u64) -> bool {
     // Most are new. Reads the slot as who is about to write: in a forked child the page is copied
     // by one page fault instead of two.

@@ -11,14 +11,13 @@
 //! Nothing is known of an address at first. While it is **undecided**, each lock taken there makes
 //! it a candidate: the lock's entry remembers the frame that the address is in, and its release,
 //! which goes the slow way, sees whether that frame is still there. Once it was not, or it was a
-//! few times, the address is decided for good. Until then, whole call chains are told apart, so
-//! that what is recorded holds either way.
+//! few times, the address is decided for good. Until then, each call chain is a site of its own, so
+//! that the records are right either way.
 //!
 //! Only a plain address is ever remembered as such by a thread's fast path. So it knows nothing of
 //! all this: it misses for every other, and [`deep`] is asked, without a lock. What that has
 //! answered the thread then knows by the whole site, and [`known_past`] finds it in a few steps
-//! from wrapper to wrapper: one table says of an address that it is a wrapper's, and how large the
-//! frame is.
+//! from wrapper to wrapper: one table maps a return address to "wrapper, frame size".
 
 mod admission;
 pub mod place;
@@ -39,7 +38,7 @@ use crate::stack::unwind::Frame;
 const MOST_LEVELS: u32 = 8;
 
 /// A lock taken by the call that returns to an address was released, after the function had
-/// returned (true) or before, and the address is one that is [on record](releases::record).
+/// returned (true) or before, and the address [was recorded](releases::record).
 pub static RELEASED: Upcall<fn(u64, bool)> = Upcall::none();
 
 /// Frames further apart than this are not of one stack.
@@ -62,7 +61,7 @@ impl Site {
         Self { id, trial: None }
     }
 
-    /// The site is about to be put on record, for the call at `address`: there may be too many.
+    /// The site is about to be recorded, for the call at `address`: there may be too many.
     pub fn admitted(self, address: u64) -> Self {
         match self.id == address || admission::admit(self.id) {
             true => self,
@@ -146,8 +145,8 @@ fn deep_in(call: Frame) -> Site {
 /// the site of each caller in turn, of whose bits it must not mind the highest eight; the answer
 /// comes with the whole site.
 ///
-/// What is known was on record, so it was decided; and the walk goes on past what is decided only.
-/// `None` means nothing but that it takes [`deep`].
+/// A known site was recorded, so its addresses were decided; and the walk passes only decided ones.
+/// `None` means only that [`deep`] is needed.
 ///
 /// # Safety
 /// `stack` is where the call that returns to `address` has put that on its stack.
@@ -360,7 +359,7 @@ pub fn forget(from: u64, to: u64) {
 pub fn wanted_by(site: u64, frames: &[u64]) -> Option<usize> {
     let is_plain = frames.first() == Some(&site);
     let level = frames.iter().position(|&address| !is_excused(address))?;
-    // Of a plain site others than the first caller may have come there by another way.
+    // Other callers may have come to a plain site by another way.
     (level <= MOST_LEVELS as usize && (level == 0 || !is_plain)).then_some(level)
 }
 

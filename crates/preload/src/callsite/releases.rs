@@ -1,6 +1,6 @@
 //! What became of locks that undecided call sites took: whether they were released before the
-//! function returned, or after. The verdict needs the first late one only, and forgets; who looks
-//! for locks that were never released at all needs both.
+//! function returned, or after. The verdict needs the first late one only, and forgets; the search
+//! for locks that were never released needs both.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -70,7 +70,7 @@ pub fn outside(address: u64) -> bool {
     update(address, |word| word | OUTSIDE) & (ON_RECORD | OUTSIDE) == ON_RECORD
 }
 
-/// A hold of a lock taken there is put on record, which is to learn of what comes.
+/// A hold of a lock taken there is recorded, and wants to know of later releases.
 pub fn record(address: u64) {
     update(address, |word| word | ON_RECORD);
 }

@@ -41,7 +41,7 @@ const COUNTS: u64 = UNDECIDED - 1;
 const TRIAL: u64 = 1 << 4;
 const STAY: u64 = 1;
 
-/// Of a word that is not free.
+/// The verdict in a word that is not free.
 fn verdict_in(word: u64) -> Verdict {
     match word & DETAILS {
         PLAIN => Verdict::Plain,

@@ -1,7 +1,7 @@
 //! Attributes of threads, and of what they synchronise with. To the C library they are plain
-//! memory: programs copy them, and leave them where they lie. So one of which nothing is known is
-//! taken for a copy as long as its bytes can be an attribute's, and an end is told only of what was
-//! seen to begin.
+//! memory: programs copy them, and leave them where they lie. So an unknown one counts as a copy as
+//! long as its bytes can be an attribute's. And an end is reported only for an object whose
+//! beginning was seen.
 
 use core::ffi::{c_int, c_void};
 

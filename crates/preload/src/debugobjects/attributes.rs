@@ -74,7 +74,7 @@ pub const BARRIERATTR: Bytes = Bytes {
     ..ANY
 };
 
-/// Nothing tells. Attributes are not shared, whatever they say of what is made by them.
+/// The bytes say nothing. An attribute itself is not shared, even if the objects made with it are.
 pub const ANY: Bytes =
     Bytes { is_possible: |_| true, is_shared: |_| false, is_used: |_| false, fingerprint: |_| 0 };
 

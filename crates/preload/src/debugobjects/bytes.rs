@@ -59,7 +59,7 @@ pub const MUTEX: Bytes = Bytes {
     is_shared: |addr| unsafe { word(addr, KIND) & 0x80 != 0 && (MUTEX.is_possible)(addr) },
     // SAFETY: as above.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_mutex_t).is_some() },
-    // SAFETY: as above. Of a destroyed one nothing changes.
+    // SAFETY: as above. A destroyed one does not change.
     fingerprint: |addr| unsafe { hash_of(addr, mutex::OBJECT.size as u64, &[]) },
 };
 
@@ -170,7 +170,7 @@ pub const SPIN: Bytes = Bytes {
     fingerprint: |addr| unsafe { u64::from((SPIN.is_possible)(addr)) },
 };
 
-/// Of a once control: its routine has run.
+/// A once control whose routine has run.
 pub const ONCE_DONE: u32 = 2;
 /// Its routine runs.
 const ONCE_RUNS: u32 = 1;

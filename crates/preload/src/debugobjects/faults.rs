@@ -1,4 +1,4 @@
-//! Puts faults on record: one row for each kind, type and pair of places.
+//! Records faults: one row for each kind, type and pair of places.
 
 use core::cell::UnsafeCell;
 
@@ -16,7 +16,7 @@ use crate::os::{time, tls};
 use crate::recorder::state;
 use crate::stack::modules;
 
-/// What was put on record. Touched under the core's lock.
+/// The recorded faults. Touched under the core's lock.
 struct Seen {
     findings: Index,
     types: Index,
@@ -38,7 +38,7 @@ pub fn start() {
     });
 }
 
-/// Puts a fault on record.
+/// Records a fault.
 #[cold]
 pub fn fault(fault: &Fault) {
     // A forked child that has used no lock yet has no ledger.
@@ -56,7 +56,7 @@ pub fn fault(fault: &Fault) {
     }
     let stack = if fault.here.stack == 0 { place::place() } else { fault.here.stack };
     if fault.fixed {
-        // Told of before.
+        // Recorded before.
         state::with_core(|core| {
             if let Some(id) = row_of(core, fault, stack) {
                 core.writer().update::<ObjectFinding>(id, |row| row.fixed = 1);
@@ -94,7 +94,7 @@ fn key(fault: &Fault, stack: u32) -> u64 {
     ])
 }
 
-/// The row of a fault that is on record.
+/// The row of a recorded fault.
 fn row_of(core: &Core, fault: &Fault, stack: u32) -> Option<u32> {
     // SAFETY: under the core's lock.
     let seen = unsafe { &*SEEN.0.get() };
@@ -165,7 +165,8 @@ fn type_row(core: &mut Core, descr: &'static Descr) -> u32 {
     id
 }
 
-/// The process ends: puts on record what it leaves behind, by type and by where it was initialised.
+/// The process ends: records the objects it leaves behind, by type and by where they were
+/// initialised.
 pub fn left_behind() {
     /// Objects that are looked at: an end is not to take long.
     const MOST: u32 = 1 << 16;
@@ -195,7 +196,7 @@ fn is_left(tracked: &Tracked) -> bool {
         && modules::locate(tracked.addr).is_none()
 }
 
-/// What is to be said of an object at the process' end.
+/// The fault of an object that is left at the process' end.
 fn end_of(tracked: &Tracked, now: u64) -> Fault {
     Fault {
         kind: object_fault::NEVER_DESTROYED,

@@ -1,6 +1,6 @@
-//! Tracked objects on their thread's stack: when the function has returned in whose frame one was,
-//! its memory is gone, and nobody is told. So the thread keeps a short list, and looks through it
-//! when it next tells of an object.
+//! Tracked objects on their thread's stack: when the function of their frame has returned, their
+//! memory is gone, and no call says so. So the thread keeps a short list, and checks it when it
+//! next reports an object.
 
 use lockwright_ledger::rows::object::object_end;
 
@@ -42,7 +42,7 @@ pub fn note(addr: u64) {
     frames.len = len as u32 + 1;
 }
 
-/// Tells of objects whose frames are gone.
+/// Reports objects whose frames are gone.
 pub fn sweep() {
     let frames = &mut threads::get().frames;
     if frames.len == 0 {
@@ -68,8 +68,8 @@ pub fn sweep() {
 }
 
 impl Frames {
-    /// Of a thread that ends: what of its stack may have objects, with its thread-local memory.
-    /// `None` of the main thread, whose stack stays.
+    /// For a thread that ends: the part of its stack that may have objects, with its thread-local
+    /// memory. `None` for the main thread, whose stack stays.
     pub fn all(&self) -> Option<(u64, u64)> {
         let (rsp, top) = (own::pointer(), own::descriptor());
         let lowest = own::known().lowest();

@@ -18,8 +18,8 @@ pub fn is_noted(addr: u64) -> bool {
     pages::may_have_objects(addr, addr + 1)
 }
 
-/// The memory from `from` to below `to` goes, as `how` says, one of [`object_end`]. Of the object
-/// at `told` something was said already.
+/// The memory from `from` to below `to` goes, as `how` says, one of [`object_end`]. The object at
+/// `told` was reported already.
 #[cold]
 pub fn check(from: u64, to: u64, how: u8, told: Option<u64>) {
     if !super::is_on() || from >= to {
@@ -36,11 +36,11 @@ pub fn check(from: u64, to: u64, how: u8, told: Option<u64>) {
 pub struct MayGo {
     from: u64,
     to: u64,
-    /// Objects in there that the engine was told are in use.
+    /// Objects in there that were marked as in use.
     waited: [Option<(&'static Type, u64)>; 16],
 }
 
-/// Who waits on objects in there must be asked as long as the memory is there.
+/// Collects the waiters on objects in there while the memory is still there.
 pub fn may_go(from: u64, to: u64) -> MayGo {
     let mut memory = MayGo { from, to, waited: [None; 16] };
     if super::is_on() && waiters::has_any(from, to) {
@@ -89,9 +89,8 @@ fn activate_waited(from: u64, to: u64, is_there: bool) {
     });
 }
 
-/// Tells the engine that the object is in use, as it is seen now: by whom, and where. False: it is
-/// none that the engine can know, for it was not initialised. `is_there`: its memory may be looked
-/// at yet.
+/// Marks the object as in use, by the thread and at the place in `by`. False: the engine cannot
+/// know the object, as it was not initialised. `is_there`: its memory may still be read.
 pub fn activate(kind: &'static Type, addr: u64, is_there: bool, by: Place) -> bool {
     if OBJECTS.state(local(), kind.descr.type_id, addr).is_none() {
         let Some(ask) = kind.descr.is_static_object else { return false };

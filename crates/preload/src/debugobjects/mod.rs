@@ -1,14 +1,13 @@
 //! debugobjects in the program: tells the engine what becomes of locks and other synchronisation
-//! objects, and puts on record what it finds wrong.
+//! objects, and records the faults that the engine finds.
 //!
-//! Who tells: the wrappers of init and destroy functions ([`tell`]), those of functions that use an
-//! object ([`used`]), and whoever sees memory go ([`gone`]). Only what went through an init or
-//! destroy function is tracked, so what is initialised statically costs nothing; of that, its
-//! [`bytes`] are looked at.
+//! The reports come from the wrappers of init and destroy functions ([`tell`]), from those of
+//! functions that use an object ([`used`]), and from those that see memory go ([`gone`]). Only
+//! objects that went through an init or destroy function are tracked. Statically initialised ones
+//! cost nothing: only their [`bytes`] are looked at.
 //!
-//! Whether an object is in use is not told but looked up when it matters: who waits is noted where
-//! he waits ([`waiters`]), and the engine hears of it when something is done to the object
-//! meanwhile.
+//! Whether an object is in use is looked up only when it matters. A waiter notes itself where it
+//! waits ([`waiters`]), and the engine is notified when something happens to the object meanwhile.
 
 pub mod around;
 pub mod attribute_calls;

@@ -1,7 +1,8 @@
 //! Objects' lives begin and end: what the wrappers of init and destroy functions tell.
 //!
-//! Each is told in two steps, before the C library's function and after it. What the object was
-//! before is only in its bytes before; and whether anything was done at all the function says.
+//! Each is reported in two steps, before the C library's function and after it. Only the bytes
+//! before the call show what the object was, and only the call's result shows whether anything was
+//! done.
 
 use lockwright_engines::debugobjects::{Fault, Moment, Operation, Place, State};
 use lockwright_ledger::rows::object::{object_end, object_fault};
@@ -14,13 +15,13 @@ use crate::stack::{modules, own};
 /// What the first of the two steps has seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Before {
-    /// Nothing is to be told.
+    /// There is nothing to report.
     Silent,
     /// Nothing that matters.
     Plain,
     /// The engine has not heard of it.
     Unknown,
-    /// What the engine knows of it is over: it was told, or there is another object now.
+    /// What the engine knows of it is over: that was reported, or there is another object now.
     Over,
 }
 
@@ -50,15 +51,14 @@ fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
     match OBJECTS.state(local(), kind.descr.type_id, addr) {
         None => return Before::Plain,
         Some(known) if known.state == State::Destroyed => return Before::Plain,
-        // A child of fork begins its locks anew: nobody else is there, and who held them is not
-        // known.
+        // A child of fork initialises its locks again: it has no other threads, and their holder is
+        // not known.
         Some(known) if is_inherited(&known.init) => return Before::Over,
         Some(_) => {}
     }
-    // A frame's memory comes again without anybody's telling, with what was in there; so does that
-    // of a variable whose block has ended, in the same frame, and that of a program's own
-    // allocator, but for modules' memory. Nothing tells these from an object that is initialised
-    // twice.
+    // A frame's memory is reused without notice, with its old content. So is the memory of a
+    // variable whose block has ended, in the same frame, and that of a program's own allocator, but
+    // not modules' memory. Nothing tells these from an object that is initialised twice.
     let is_new = op == Operation::InitOnStack
         // SAFETY: the caller's memory, of an object's size.
         || modules::find(addr).is_none() && !unsafe { kind.is_used(addr) };
@@ -214,14 +214,14 @@ pub fn set_active(kind: &'static Type, addr: u64, is_active: bool) {
     }
 }
 
-/// An object is there no more, and nothing is to be said of that.
+/// An object is gone, and that is no fault.
 pub fn forget(kind: &'static Type, addr: u64) {
     used::forget(addr);
     OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
 }
 
-/// Finds objects of a type in states that `is_one` says of, as many as there is room for. Says how
-/// many.
+/// Finds objects of a type in the states that `is_one` accepts, as many as there is room for.
+/// Returns how many.
 fn find(kind: &Type, is_one: fn(State) -> bool, found: &mut [u64]) -> usize {
     let mut n = 0;
     OBJECTS.for_each(local(), &mut |tracked| {
@@ -248,8 +248,8 @@ pub fn forget_all(kind: &'static Type) {
 /// Objects that are looked for at a time.
 const SOME: usize = 64;
 
-/// Tells of those objects of a type that are in use no more, as `is_idle` says; of some, if they
-/// are many.
+/// Marks objects of a type that are no longer in use, by `is_idle`, as idle; only some, if they are
+/// many.
 pub fn deactivate_idle(kind: &'static Type, is_idle: impl Fn(u64) -> bool) {
     let mut found = [0; SOME];
     let n = find(kind, |state| state == State::Active, &mut found);
@@ -258,8 +258,8 @@ pub fn deactivate_idle(kind: &'static Type, is_idle: impl Fn(u64) -> bool) {
     }
 }
 
-/// What is not to be done to an object that is waited on is about to be done. Tells of that, if
-/// somebody waits.
+/// The program is about to do something that is a fault on an object with waiters. Reports the
+/// fault if there is a waiter.
 fn tells_of_waiter(kind: &'static Type, addr: u64, op: Operation) -> bool {
     if !waiters::has_any(addr, addr + 1) {
         return false;
@@ -271,7 +271,7 @@ fn tells_of_waiter(kind: &'static Type, addr: u64, op: Operation) -> bool {
             if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, here(0), 0) {
                 faults::fault(&fault);
             }
-            // In use as long as it is waited on: that is looked up anew when it matters again.
+            // In use as long as it is waited on: that is looked up again when it matters again.
             OBJECTS.apply(local(), &kind.descr, addr, Operation::Deactivate, by, 0);
         }
     });

@@ -6,7 +6,7 @@
 //! glibc before 2.34 keeps every timer in a block of its own, and a `timer_t` is the block's address.
 //!
 //! To programs linked with a glibc before 2.3.3 a `timer_t` is an int, and the functions are others
-//! of the same names: those programs are passed on to them, and nothing is told.
+//! of the same names: the calls of those programs are forwarded, and nothing is recorded.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -65,12 +65,12 @@ fn forget_attributes_of(timer: timer_t) {
     }
 }
 
-/// The call that failed with `result` did so because there is no such timer. Of a number of the
-/// kernel's.
+/// The call that failed with `result` did so because there is no such timer. Only for a number of
+/// the kernel's.
 fn is_refused(timer: timer_t, result: c_int) -> bool {
     // SAFETY: the calling thread's errno.
     let failed = || unsafe { *libc::__errno_location() == libc::EINVAL };
-    // There are other things that it may not like, but for this.
+    // The call has other reasons to fail, so the timer is probed by another call.
     // SAFETY: asks the kernel.
     result == -1 && failed() && unsafe { real::timer_getoverrun(timer) } == -1 && failed()
 }
@@ -97,7 +97,7 @@ fn is_idle(number: u64) -> bool {
     result != 0 || left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0
 }
 
-/// What is told is none of the program's business.
+/// Reports, and keeps errno for the program.
 fn keeping_errno(tell: impl FnOnce()) {
     // SAFETY: the calling thread's errno.
     let errno = unsafe { libc::__errno_location() };

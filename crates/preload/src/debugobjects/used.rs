@@ -87,7 +87,7 @@ fn look_at(kind: &'static Type, addr: u64, tells: impl FnOnce(&Fault) -> bool) {
     if !super::is_on() {
         return;
     }
-    // Misuse is told once, too.
+    // Misuse is reported once, too.
     slot(addr).store(addr, Relaxed);
     // SAFETY: an object in use.
     let (is_shared, fingerprint) = unsafe { (kind.is_shared(addr), kind.fingerprint(addr)) };

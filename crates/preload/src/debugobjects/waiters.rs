@@ -1,5 +1,5 @@
-//! Who waits on which object, or is within it: noted by the waiter, looked up when something is
-//! done to the object.
+//! The threads that wait on an object, or are within it: each notes itself, and is looked up when
+//! something is done to the object.
 //!
 //! A thread that waits has time: it leaves its stack, unresolved. Nothing here takes a lock.
 
@@ -137,7 +137,7 @@ pub fn end(wait: Wait) {
     }
 }
 
-/// Ends the waits of the calling thread that `is_over` says of, by [`Slot::frame`].
+/// Ends the waits of the calling thread for which `is_over` is true, by [`Slot::frame`].
 fn end_those(is_over: impl Fn(u64) -> bool) {
     let own = own_id();
     for (i, slot) in SLOTS[..USED.load(Relaxed)].iter().enumerate() {
@@ -234,7 +234,7 @@ impl Slot {
         false
     }
 
-    /// Who waits, and where.
+    /// The waiter, and where it waits.
     #[cold]
     fn place(&self) -> Place {
         let node = self.node.load(Relaxed);

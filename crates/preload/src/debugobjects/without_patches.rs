@@ -1,6 +1,6 @@
-//! Which patches the pools of debugobjects have: all five of document 1 in what ships. With the
-//! feature `pool-switches`, which is for the benchmark alone, those of `LOCKWRIGHT_POOL_SWITCHES`: a
-//! sum of [`Switches`], in digits.
+//! Which patches the pools of debugobjects have: what ships has all five of Long's 2019
+//! debugobjects patches. With the feature `pool-switches`, which is for the benchmark alone, those
+//! of `LOCKWRIGHT_POOL_SWITCHES`: a sum of [`Switches`], in digits.
 
 use core::ffi::CStr;
 

@@ -1,8 +1,8 @@
 //! How large a heap block is, without a call into its allocator.
 //!
 //! An allocator may have cleaned up after the thread that frees the block: glibc frees with its last
-//! breath what a thread used. Some then take `free`, but no other call. jemalloc 5.3 begins anew
-//! for the thread at `malloc_usable_size`, and links its state, on a stack that is about to be
+//! breath what a thread used. Some then take `free`, but no other call. jemalloc 5.3 then sets the
+//! thread up again at `malloc_usable_size`, and links its state, on a stack that is about to be
 //! unmapped, into a list.
 //!
 //! glibc's malloc has the size in the word before the block. For any other malloc a table has what
@@ -24,7 +24,7 @@ const LEAST: usize = 32;
 /// Words of the table: one for each 16 bytes of 16 MiB.
 const WORDS: usize = 1 << 20;
 
-/// Bits of a size in a word; the rest is what the index does not say of the address.
+/// Bits of a size in a word; the rest is the part of the address that is not in the index.
 const SIZE_BITS: u32 = 40;
 
 /// Another malloc's blocks, by address; null where blocks are glibc's or nothing is known of them.
@@ -123,7 +123,7 @@ const IS_MAPPED: usize = 2;
 unsafe fn by_header(block: *mut c_void) -> usize {
     // SAFETY: the caller's promise.
     let header = unsafe { block.cast::<usize>().sub(1).read() };
-    // Of the chunk that follows in a heap, the first word belongs to this one.
+    // The first word of the next chunk in a heap belongs to this one.
     let own = if header & IS_MAPPED != 0 { 16 } else { 8 };
     (header & !BITS).saturating_sub(own)
 }

@@ -1,5 +1,5 @@
-//! The functions for when lockdep runs too: lockmeter's, with lockdep's wrapper in the place of the
-//! C library's function. Whether an acquisition had to wait is only known in there: lockdep's wait
+//! The functions for when lockdep runs too: lockmeter's, with lockdep's wrapper instead of the C
+//! library's function. Whether an acquisition had to wait is only known in there: lockdep's wait
 //! comes by [`timed`].
 
 use core::ffi::{c_int, c_void};
@@ -81,7 +81,7 @@ pub fn timed(addr: u64, owner: u32, block: &mut dyn FnMut() -> c_int) -> c_int {
     if !is_wanted() {
         return block();
     }
-    // SAFETY: as `crate::lockmeter::thread`; who has no meter expects no wait.
+    // SAFETY: as `crate::lockmeter::thread`; a thread without a meter expects no wait.
     let thread = unsafe { &mut *tls::raw() };
     let Some(cell) = thread.expected_wait(addr) else { return block() };
     let contended = Contended { owner: Owner::Was(owner), spins: false, shared: false };

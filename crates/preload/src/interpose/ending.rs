@@ -1,5 +1,5 @@
 //! How the process ends, for its ledger: by `exit`, `_exit`, `quick_exit` or exec, and with which
-//! code. Of a death by a signal nothing is heard here.
+//! code. A death by a signal does not show here.
 //!
 //! `_exit` may be called in a signal's handler, and in a vforked child, which is a process of its
 //! own in its parent's memory: so there are but stores to the header here, by the process whose

@@ -1,5 +1,5 @@
-//! Who watches an acquisition: lockdep, lockmeter, or both. The wrappers of what takes a lock are
-//! written once, over this.
+//! The engine that watches an acquisition: lockdep, lockmeter, or both. The wrappers of what takes
+//! a lock are written once, over this.
 
 use core::ffi::c_int;
 
@@ -103,7 +103,7 @@ impl Engine for Lockmeter {
     }
 }
 
-/// lockmeter, with lockdep's wrapper in the place of the C library's function.
+/// lockmeter, with lockdep's wrapper instead of the C library's function.
 pub enum Both {}
 
 impl Engine for Both {

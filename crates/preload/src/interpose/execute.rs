@@ -1,4 +1,4 @@
-//! exec, posix_spawn, system and popen: what is executed is put on record. Whether it came to be
+//! exec, posix_spawn, system and popen: the executed program is recorded. Whether it came to be
 //! watched shows later, by its ledger, and why not, by its file: that is the command's to find out
 //! (`cli/run/unwatched.rs`). Only what environment it was given is known nowhere but here.
 //!
@@ -87,7 +87,7 @@ impl Call {
     }
 
     /// The process `pid` executes `path`, which is looked for in PATH if it `is_searched`. False:
-    /// that is nothing to put on record.
+    /// there is nothing to record.
     fn tell(&self, pid: u32, path: &[u8], is_searched: bool) -> bool {
         if run::directory().is_empty() {
             return false;
@@ -110,7 +110,7 @@ impl Call {
         true
     }
 
-    /// What was told the process `pid` could not execute.
+    /// The process `pid` could not execute the recorded program.
     #[cold]
     fn failed(&self, pid: u32) {
         let pid = Digits::of(pid.into());
@@ -178,8 +178,8 @@ impl Called {
     }
 }
 
-/// The process itself executes a program, which is told by `path`: `execute` does, and comes back
-/// only if it cannot.
+/// The process itself executes the program at `path`, by calling `execute`, which returns only if
+/// it cannot.
 ///
 /// # Safety
 /// The caller's strings, as far as there is memory.

@@ -61,8 +61,8 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
     }
 }
 
-/// Memory is about to go. Who holds a lock there that is a bit of a word may let it go with that: it
-/// is not held any more, and that is no misuse.
+/// Memory is about to go. A holder may release a bit lock by freeing its word: the lock is no
+/// longer held, and that is no misuse.
 fn bit_locks_go(from: u64, to: u64) {
     bits::go(from, to, |lock| {
         user_locks::release_by_any(lock);
@@ -73,7 +73,7 @@ fn bit_locks_go(from: u64, to: u64) {
     });
 }
 
-/// A block is about to be given back to a library that keeps it and hands it out anew.
+/// A block is about to be given back to a library that keeps it and hands it out again.
 ///
 /// # Safety
 /// The caller's block of `len` bytes, or none.
@@ -204,8 +204,8 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     new
 }
 
-/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it
-/// answers where it is then, if `succeeded` says of the answer that it is one.
+/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there. It
+/// returns the new address if `succeeded` is true of the result.
 #[cold]
 fn may_move(
     old: core::ops::Range<u64>,
@@ -253,8 +253,8 @@ fn unmaps(from: u64, len: usize) {
     }
 }
 
-/// What it moves is not at its old place any more, what it cuts off nowhere, nor what was where it
-/// is told to move it.
+/// Three ranges lose their content: the old place, the part that is cut off, and the target that is
+/// overwritten.
 pub unsafe extern "C-unwind" fn mremap(
     old: *mut c_void,
     old_len: usize,

@@ -1,7 +1,7 @@
 //! Futexes that the program, or a library of it, waits at by the C library's `syscall`: the locks
 //! of Rust's std, GLib, Abseil, Qt, the OpenMP runtimes and C++20's atomics are made of them.
 //!
-//! One table says of each call whether it waits or wakes. What a call does is the kernel's alone:
+//! One table says whether each call waits or wakes. What a call does is the kernel's alone:
 //! it is forwarded as it came, and what it returns and leaves in errno is what the program gets.
 
 use core::arch::naked_asm;

@@ -1,7 +1,7 @@
 //! Functions that a signal handler must not call, because the code it interrupted may be inside
 //! them: malloc's and stdio's. Each is forwarded by one jump as long as the program has no
 //! handlers, and then by a handful of instructions, unless one is running in the thread. `free`
-//! also looks whether there may be locks in what is freed ([`super::freed`]).
+//! also checks whether there may be locks in what is freed ([`super::freed`]).
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
 
@@ -84,7 +84,7 @@ pub fn divert_free(to: usize, next: &AtomicUsize) {
 /// Signals that no use outside of handlers has been recorded with open, by group.
 static UNSEEN: [AtomicU64; 3] = [const { AtomicU64::new(u64::MAX) }; 3];
 
-/// A ledger begins: nothing is on record in it.
+/// A ledger begins: it has no records.
 pub fn begin() {
     // What a forked child does not write to it need not copy.
     let seen = UNSEEN.iter().filter(|unseen| unseen.load(Relaxed) != u64::MAX);

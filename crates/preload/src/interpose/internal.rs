@@ -16,7 +16,7 @@ const VERSION: &CStr = c"GLIBC_2.2.5";
 /// stubs of functions have been sent elsewhere.
 pub extern "C" fn follow() {
     let object_of = |name| loader::next(name, None).map(|function| function.object);
-    // Of these nobody has others. The latter is in libpthread, before glibc 2.34.
+    // Only glibc has these. The latter is in libpthread, before glibc 2.34.
     let glibcs = [object_of(c"gnu_get_libc_version"), object_of(c"__pthread_initialize_minimal")];
     table::for_internal(|name, internal, follows, stub| {
         let others = loader::next(name, None).filter(|f| !glibcs.contains(&Some(f.object)));

@@ -1,6 +1,6 @@
-//! Locks' lives begin and end: debugobjects' part of that, with lockdep's in the place of the C
-//! library's function. What lockdep says of a held lock, debugobjects does not say again, and where
-//! lockdep has looked for the place, debugobjects does not.
+//! Locks' lives begin and end: debugobjects' part of that, with lockdep's instead of the C
+//! library's function. debugobjects does not repeat lockdep's report on a held lock. And it does
+//! not look the place up again if lockdep has.
 
 use core::ffi::c_int;
 

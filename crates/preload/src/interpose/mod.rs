@@ -1,5 +1,5 @@
-//! Interposition: the functions of the C library that we stand in front of, and those that
-//! annotations call, as the program sees them. [`table`] is the one list of them, a row a function;
+//! Interposition: the C library's functions that we interpose, and those that annotations call, as
+//! the program sees them. [`table`] is the one list of them, a row a function;
 //! `stubs.rs` has the code of each kind of row.
 
 pub mod allocate;

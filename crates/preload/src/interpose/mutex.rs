@@ -1,5 +1,6 @@
-//! pthread_mutex_t: its life, and what takes one, but for `pthread_mutex_lock`, of whose fast path
-//! each engine has its own. None of these is inlined into C11's, so that each is compiled once.
+//! pthread_mutex_t: its life, and what takes one, except `pthread_mutex_lock`: each engine has a
+//! fast path of its own for that. None of these is inlined into C11's, so that each is compiled
+//! once.
 
 use core::ffi::c_int;
 

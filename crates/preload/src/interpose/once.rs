@@ -2,8 +2,8 @@
 //! control is in use, and is held as a lock is.
 //!
 //! The routine may leave by an exception or with its thread, past us: then it is not run, and may
-//! be again. So the call is made in a function with a personality routine of its own. Who runs the
-//! routine shows only when it is called, and so the C library is given one of ours in its place.
+//! be again. So the call is made in a function with a personality routine of its own. Only the call
+//! of the routine shows which thread runs it. So we pass the C library a routine of ours instead.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -38,7 +38,7 @@ struct Call {
     has_run: Cell<bool>,
 }
 
-/// What the C library runs in the place of the program's routine.
+/// The C library runs this instead of the program's routine.
 unsafe extern "C-unwind" fn watched_routine() {
     // SAFETY: `run` has set it in this thread, whose frame is there as long as this runs; what came
     // between, in a handler, has put it back.

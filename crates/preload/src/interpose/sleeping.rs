@@ -1,5 +1,5 @@
 //! Calls that may sleep, where lockdep looks at them: from the moment on that the process has a
-//! spinning lock. Until then their stubs go where they would go without lockdep, but for those that
+//! spinning lock. Until then their stubs go where they would go without lockdep, except those that
 //! a thread idles in.
 
 use core::ffi::{c_int, c_uint, c_void};
@@ -12,8 +12,8 @@ use crate::lockdep::{atomic_sleep, left_held};
 use crate::lockmeter::{self, blocking};
 use crate::os::{readable, sys};
 
-/// `name(arguments) -> result: whether that call may sleep;`, of calls of which matters whether the
-/// thread `holds` locks, with what is to be told then.
+/// `name(arguments) -> result: whether that call may sleep;`, for calls that matter if the thread
+/// `holds` locks, with the function that reports them.
 macro_rules! sleeping {
     ($holds:path, $tell:path; $($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty: $may_sleep:expr;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
@@ -32,8 +32,8 @@ macro_rules! sleeping {
     )* };
 }
 
-/// I/O on the file may sleep: it is no socket, pipe or the like that has O_NONBLOCK set. Of a
-/// regular file that says nothing.
+/// I/O on the file may sleep: it is no socket, pipe or the like that has O_NONBLOCK set. For a
+/// regular file the flag means nothing.
 fn waits(file: c_int) -> bool {
     match sys::file_flags(file) {
         flags if flags < 0 => false,

@@ -1,4 +1,4 @@
-//! What stands in front of a function: the code of a stub, by the kind of its row in the table. A
+//! The code of the stubs that interpose functions, by the kind of the row in the table. A
 //! stub is not a frame, so stacks begin with the program's.
 
 /// The register of an argument, counted from 0. After the sixth it is one that no argument is in.
@@ -50,8 +50,8 @@ macro_rules! register {
     };
 }
 
-/// Passes on what a wrapper gets beside the function's own arguments, in the registers after
-/// theirs: `site`: the return address, which is the call site; `site_stack`: also where on the
+/// Passes a wrapper's further arguments in the registers after the function's own: `site`: the
+/// return address, which is the call site; `site_stack`: also where on the
 /// stack that is; `site_return`: also the caller's frame pointer, which makes the two a
 /// [`crate::callsite::Return`].
 macro_rules! pass {
@@ -145,7 +145,7 @@ macro_rules! stub {
         }
     };
 
-    // To a function that says, by what is beside the arguments, whether to go to a wrapper; else
+    // To a function that decides, by the further arguments, whether to go to a wrapper; else
     // forwarded with the return address as it is, which the C library looks at.
     (loads $name:ident 2 ($prepare:path, $to:path)) => {
         exported! {
@@ -331,7 +331,7 @@ macro_rules! interpose {
             )?)*
         }
 
-        /// Has the stubs go to lockmeter's wrappers, beside lockdep's or alone. Called at start,
+        /// Makes the stubs go to lockmeter's wrappers, with lockdep's or alone. Called at start,
         /// before any thread, and before the stubs of internal names follow.
         pub fn choose(is_both: bool) {
             $(choose! { is_both $kind $name $to })*

@@ -2,8 +2,8 @@
 //!
 //! `name(arity) = aliases ~ internal name: kind(what the kind needs);`
 //!
-//! The arity says which registers are left for what a wrapper gets beside the function's own
-//! arguments: `site`, `site_stack` or `site_return`. The kinds, and their code, are in `stubs.rs`;
+//! The arity says which registers are left for a wrapper's further arguments: `site`, `site_stack`
+//! or `site_return`. The kinds, and their code, are in `stubs.rs`;
 //! the internal names in `internal.rs`.
 
 use core::ffi::CStr;

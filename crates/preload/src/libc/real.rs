@@ -1,4 +1,4 @@
-//! The functions we stand in front of, in one table. Each pointer begins as a resolver that looks
+//! The functions that we interpose, in one table. Each pointer begins as a resolver that looks
 //! the next definition up and calls it, so that a call before our constructor needs no check.
 //!
 //! `dlsym` itself is not interposed, and not called: a function is looked up by
@@ -162,7 +162,7 @@ real! {
 
     pthread_key_create(k: *mut libc::pthread_key_t, d: Destructor) -> c_int, None, libc::ENOSYS;
     tss_create(k: *mut libc::pthread_key_t, d: Destructor) -> c_int, None, thrd::ERROR;
-    // Not stood in front of: ours to call, and in another library before glibc 2.34.
+    // Not interposed: ours to call, and in another library before glibc 2.34.
     pthread_key_delete(k: libc::pthread_key_t) -> c_int, None, libc::ENOSYS;
     pthread_setspecific(k: libc::pthread_key_t, v: *const c_void) -> c_int, None, libc::ENOSYS;
 

@@ -6,7 +6,7 @@
 //! there next is another lock. The word itself is never read here: it is part of an object, which
 //! may be gone.
 //!
-//! Of a word in a frame nobody hears when its life is over: such locks go unwatched.
+//! Nothing reports the end of a word in a frame: such locks go unwatched.
 
 use lockwright_engines::lockdep::Ident;
 

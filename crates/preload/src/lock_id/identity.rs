@@ -514,7 +514,7 @@ pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
             let place = place::place();
             let (stack, thread) = destroyed_by(this);
             stack.store(place, Relaxed);
-            // Of a thread beyond the 65,535th only the place is known.
+            // For a thread beyond the 65,535th only the place is known.
             thread.store(own.try_into().unwrap_or(0), Relaxed);
             // Pairs with the Acquire in `destroyed`.
             word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED, Release);

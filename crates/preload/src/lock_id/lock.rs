@@ -15,7 +15,7 @@ use crate::libc::real;
 pub trait Lock: Identify + Sized {
     /// Its waiters spin.
     const SPINS: bool = false;
-    /// Who owns it and locks it again is refused.
+    /// An owner that locks it again gets an error.
     const REFUSES_OWNER: bool = false;
 
     /// Trying for some is not just locking them without waiting.

@@ -9,7 +9,7 @@ use crate::os::readable;
 pub static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
 /// Entries of [`LOCK_PAGES`]: 128 MiB have one each.
 pub const PAGES: usize = 1 << 15;
-/// Where in a page something was seen: a bit for each [`LINE`]. A block beside a lock costs a look
+/// Where in a page something was seen: a bit for each [`LINE`]. A block next to a lock costs a look
 /// at these, which are touched only where there are locks.
 static LINES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
 /// Bytes of a line.

@@ -76,7 +76,7 @@ pub fn is_running(tid: u32) -> bool {
         && unsafe { ThreadState::tid_of(row) == tid && ThreadState::is_waiting(row) == Some(false) }
 }
 
-/// Puts on record until when a timer may still end a deadlock: there is one.
+/// Records until when a timer may still end a deadlock: there is one.
 #[cold]
 pub fn note_timers() {
     if let Some(header) = state::header() {
@@ -89,7 +89,8 @@ static AT_BARRIERS: AtomicU32 = AtomicU32::new(0);
 
 /// A thread waits at a barrier, or does no more.
 pub fn at_barrier(waits: bool) {
-    // Relaxed: who waits publishes that afterwards (the fence in `wait_begin`), and so does who asks.
+    // Relaxed: the waiter publishes that afterwards (the fence in `wait_begin`), and so does the
+    // thread that asks.
     match waits {
         true => AT_BARRIERS.fetch_add(1, Relaxed),
         false => AT_BARRIERS.fetch_sub(1, Relaxed),
@@ -106,13 +107,13 @@ pub fn are_any_at_barriers() -> bool {
     AT_BARRIERS.load(Relaxed) != 0
 }
 
-/// Looks whether those that wait at barriers wait for good.
+/// Checks whether the threads at barriers wait for good.
 #[cold]
 pub fn look_at_barriers() -> bool {
     finds_deadlock(Core::find_barrier_deadlock)
 }
 
-/// Looks for a deadlock, and puts on record what is to be known of one.
+/// Looks for a deadlock, and records what a report on it needs.
 pub fn finds_deadlock(find: impl FnOnce(&mut Core, u64) -> bool) -> bool {
     let now = time::now_ns();
     let is_found = state::with_core(|core| {
@@ -177,8 +178,8 @@ pub fn joined(id: u32) {
     }
 }
 
-/// Puts the end of the thread of row `id` on record, with what it still held. Where it was then is
-/// not known.
+/// Records the end of the thread of row `id`, with the locks that it still held. Where it was then
+/// is not known.
 fn end(core: &mut Core, id: u32, now: u64) {
     let row = core.ledger().row_ptr::<Thread>(id).cast::<ThreadState>();
     // SAFETY: null, or a row, which stays mapped.

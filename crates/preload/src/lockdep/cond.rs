@@ -45,7 +45,7 @@ pub fn signalled(c: Cond, site: u64, to_all: bool) {
     if !thread.is_idle() && thread.in_signal() == 0 {
         holding(thread, c as u64);
     }
-    // Who has not been waited for wakes nobody.
+    // A condition variable without waiters so far: the signal wakes no thread.
     let Some(Ident(word)) = MUTEXES.get(c as u64) else { return };
     if let Some(waits) = WAITS.word(c as u64) {
         cond_waits::signal(waits, to_all);
@@ -106,8 +106,8 @@ fn bare(thread: &mut ThreadState, c: Cond, mutex: Ident, mode: u16, site: u64) {
     });
 }
 
-/// Puts on record what `what` says, if anything, that the thread does by a call that returns to
-/// `site`, unless it was often enough: remembered by the mutex and a mode that nothing else has.
+/// Records the misuse that `what` returns, if any, for a call that returns to `site`, unless it was
+/// recorded often enough. That is remembered by the mutex and a mode that nothing else has.
 pub fn at_call(
     thread: &mut ThreadState,
     mutex: Ident,
@@ -247,7 +247,7 @@ pub unsafe fn wait(
 
 /// Other locks stay held: coming back, the mutex is taken inside them. That is an order of its own
 /// even if it was the last one taken: it may have been tried for then, or taken before a thread was
-/// created that takes both. It is put on record before the wait.
+/// created that takes both. It is recorded before the wait.
 #[cold]
 fn nested(
     thread: &mut ThreadState,
@@ -301,7 +301,7 @@ unsafe fn not_held(
     nested(thread, m as u64, ident, site, || wait(0))
 }
 
-/// Whether the thread holds locks beside the one at `address`.
+/// Whether the thread holds other locks than the one at `address`.
 pub fn others_held(thread: &ThreadState, address: u64) -> bool {
     // A semaphore may be kept for another thread to post.
     let is_kept = |held: &Held| held.is_held() && held.flags & held_flag::SEMAPHORE == 0;

@@ -1,4 +1,4 @@
-//! Waits at futexes: who waits where, for those who ask why a program hangs. No lock is known to be
+//! Waits at futexes: which thread waits where, to explain a hanging program. No lock is known to be
 //! behind them, so nothing is concluded.
 
 use core::ffi::c_long;
@@ -9,8 +9,8 @@ use super::watch;
 use crate::futex::{Stack, Wait};
 use crate::os::{time, tls};
 
-/// The calling thread is in a wait that is seen: for a lock of a library that is stood in front of,
-/// and that waits by a futex.
+/// The calling thread is in a wait that is seen: for a lock of an interposed library that waits by
+/// a futex.
 pub fn is_in_wait() -> bool {
     // SAFETY: as `watch::thread`.
     unsafe { tls::get().as_mut() }.is_some_and(|thread| thread.wait_frame().is_some())

@@ -1,8 +1,8 @@
 //! Locks that are still held when the function that took them has returned, and the thread idles or
 //! the process exits: a way out of the function forgot the unlock, or it was called for the lock.
 //!
-//! Whether the function has returned is asked of the stack alone: there is no frame of it. So
-//! nothing is noted when a lock is taken, and who idles with nothing held pays for a look at that.
+//! Only the stack shows whether the function has returned: it has no frame then. So nothing is
+//! noted when a lock is taken, and a thread that idles with nothing held pays only for that check.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -91,7 +91,7 @@ fn look(place: u64, except: u64, exits: bool) {
 }
 
 fn look_at_all(thread: &mut ThreadState, wanted: impl Fn(&Held) -> bool, exits: bool) {
-    // What is put on record closes gaps, so positions change: one at a time.
+    // Recording one closes gaps, so positions change: one at a time.
     let mut from = 0;
     while let Some((i, held)) = thread.next_not_left(from) {
         from = i;
@@ -112,7 +112,7 @@ fn leaving(held: &Held, exits: bool) -> Option<Leaving> {
     let n = state::with_core(|core| core.taken_on(held, &mut frames)).flatten()?;
     let taken_on = &frames[..n];
     let level = callsite::wanted_by(held.site, taken_on)?;
-    // Who returns from main has the process exit, as it would by calling exit there.
+    // A return from main makes the process exit, as a call of exit there would.
     let is_meant = exits && is_called_by_libc(taken_on, level);
     if is_meant || has_returned(taken_on, level) != Some(true) {
         return None;

@@ -59,7 +59,7 @@ pub unsafe fn end<L: Watched>(
     (result, stack)
 }
 
-/// Tells of what happens to a lock that somebody holds. Says whether somebody does.
+/// Records what happens to a held lock. Returns whether a thread holds it.
 unsafe fn tell_if_held<L: Watched>(lock: *mut L, kind: u8) -> bool {
     let addr = lock as u64;
     // SAFETY: the caller's lock.

@@ -6,7 +6,7 @@
 //! only, to look up a symbol or to add to the list what it loads, is not seen.
 //!
 //! A callback that a long jump leaves, and a child forked within one, leave the lock taken: in the
-//! child it is the parent's thread that owns it. So it stays on record as held, as it is.
+//! child it is the parent's thread that owns it. So the record keeps it as held, as it is.
 
 use lockwright_engines::lockdep::{Acquire, Ident};
 use lockwright_ledger::rows::{LOADER_LOCK, OBJECT_LIST_LOCK};
@@ -49,7 +49,7 @@ impl Lock {
 }
 
 /// The calling thread is about to call into the loader, which takes `lock`, by the call that
-/// returns to `site`. The order is on record from here on. Returns whether the lock counts as held until [`leave`].
+/// returns to `site`. The order is recorded from here on. Returns whether the lock counts as held until [`leave`].
 ///
 /// # Safety
 /// That call has not returned.

@@ -55,7 +55,8 @@ pub fn bad_unlock_by(thread: &mut ThreadState, addr: u64, ident: Ident, locked: 
             (what.other_thread, what.other_stack) = (thread, stack);
             what.mode |= mode & (mode::READ | mode::READ_RECURSIVE);
         }
-        // Locked, but we did not see by whom: before we were there, or past us. Nothing to say.
+        // Locked, but we did not see by which thread: before we were there, or past us. Nothing to
+        // report.
         None if locked => return,
         None => {}
     }
@@ -179,7 +180,7 @@ pub fn may_be_in_frame(thread: &ThreadState, addr: u64) -> bool {
 
 /// A lock begins its life at `addr`, where the thread holds another. If that was part of a frame
 /// whose function has returned meanwhile, says so, and it is held no more. Where a function is
-/// called twice in a row its frames are at one place: the calls are told apart by the ways to them.
+/// called twice in a row its frames are at one place: the ways to the calls tell them apart.
 #[cold]
 pub fn frame_gone(thread: &mut ThreadState, addr: u64) -> bool {
     let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1]) else { return false };

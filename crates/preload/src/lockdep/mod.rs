@@ -1,5 +1,4 @@
-//! lockdep in the program: the functions that take and give up locks, or wait, and put that on
-//! record.
+//! lockdep in the program: the functions that take and release locks, or wait, and record that.
 
 pub mod acquire;
 pub mod annotate;

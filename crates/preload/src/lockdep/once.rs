@@ -1,11 +1,11 @@
 //! `pthread_once`: its control is held while the routine runs, and other callers wait for that.
 //!
 //! Controls of static storage duration are all watched. `std::call_once` makes others all the time,
-//! as in each `std::future`: of these the first few of each call site are. Where such a control has
-//! been, there may be another next: so one that is called for anew has begun a new life.
+//! as in each `std::future`: of these only the first few of each call site are watched. Another
+//! control may follow at the same address: so one that is called for again has begun a new life.
 //!
-//! That a routine has run matters only if it has taken a lock: then whoever calls later with that
-//! lock held, or is joined by who holds it, could have hung in another run. So calls of other controls that are done cost nothing.
+//! That a routine has run matters only if it has taken a lock: then a later caller that holds that lock, or that the
+//! lock's holder joins, could have hung in another run. So calls of other controls that are done cost nothing.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
@@ -21,8 +21,8 @@ use crate::os::tls;
 use crate::recorder::state;
 use crate::stack::modules;
 
-/// Controls watched of one call site, beside static ones: what it costs to make one known is some
-/// microseconds, and programs have millions.
+/// Controls watched of one call site, in addition to static ones: what it costs to make one known
+/// is some microseconds, and programs have millions.
 const MOST_OF_SITE: u32 = 256;
 
 /// PTHREAD_ONCE_INIT: no routine has begun.
@@ -114,8 +114,8 @@ fn forget(control: u64) {
 /// The call has not returned.
 pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
     let Some(thread) = watch::thread() else { return false };
-    // A thread that is cancelled in a wait is unwound by a library that calls us: what it waits for
-    // is still on record, for who looks how the wait ended.
+    // A thread that is cancelled in a wait is unwound by a library that calls us: its wait is still
+    // in its row, for the code that checks how the wait ended.
     if thread.wait_frame().is_some() {
         return false;
     }
@@ -168,8 +168,8 @@ pub fn ends(control: u64, before: u64) {
         RAN.insert(control, Ident::new(ident.inst(), last));
     });
     if has_run.is_some() {
-        // Relaxed: the C library publishes that the control is done after this, and who sees that
-        // sees this.
+        // Relaxed: the C library publishes that the control is done after this, and a thread that
+        // sees that sees this.
         HAVE_RUN.store(true, Relaxed);
     }
 }
@@ -215,7 +215,7 @@ pub unsafe fn is_done(control: u64, site: u64, back: Return) {
         return;
     }
     let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
-    // With nothing held, too: who joins the thread waits for what it waits for.
+    // With nothing held, too: a joiner of the thread waits for what it waits for.
     // SAFETY: the caller's promise.
     if unsafe { watch::before_past(thread, lock, back) } {
         thread.abandon();

@@ -39,7 +39,7 @@ pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) {
     }
 }
 
-/// A lock's life ends, if there was one: who has taken it will not post it.
+/// A lock's life ends, if there was one: the thread that took it will not post it.
 ///
 /// # Safety
 /// The caller's memory, large enough for a semaphore.
@@ -191,7 +191,7 @@ unsafe fn wait_for_event(
     let wait = Acquire { addr: s as u64, ident: Ident::NONE, mode: mode | mode::SEM_WAIT, site };
     // Each semaphore that is waited for here is another wait.
     let ident = ThreadState::ident_of_object(wait.addr);
-    // Who finds a post that nobody has taken does not wait: who posts next need not be waited for.
+    // A thread that finds an unused post does not wait: it does not depend on the next poster.
     // SAFETY: the caller's semaphore.
     let found = if unsafe { identity::is_taken(s) } { 0 } else { mode::TRY };
     let context = Acquire { ident, mode: wait.mode | found, ..wait };
@@ -211,7 +211,7 @@ unsafe fn wait_for_event(
     result
 }
 
-/// Puts the acquisition on record if it is new, and reserves its entry. False: it goes unwatched.
+/// Records the acquisition if it is new, and reserves its entry. False: it goes unwatched.
 #[inline(always)]
 unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
     thread.reserve_known(lock.ident, lock.mode, lock.site)
@@ -240,7 +240,7 @@ unsafe fn contended(
 ) -> c_int {
     let (lock, node) = thread.reserved(s as u64);
     let is_obstacle = thread.is_obstacle(1);
-    // Who waits for what it has taken itself waits for another's post.
+    // A thread that waits for a semaphore it has taken itself waits for another thread's post.
     let blocking = Blocking { relock_fails: true, owner: 0 };
     let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
     if result == 0 {

@@ -22,7 +22,7 @@ type Handler = unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void);
 /// Signals there are: 1 to 64.
 pub const SIGNALS: usize = 65;
 
-/// What is to be told when the program is about to get its first handler, and any later one.
+/// Called when the program is about to install its first handler, and any later one.
 pub static HANDLERS_BEGIN: Upcall<fn()> = Upcall::none();
 
 /// The program's handler of each signal, 0 if it never installed one.
@@ -77,13 +77,13 @@ unsafe extern "C-unwind" fn on_signal(signal: c_int, info: *mut siginfo_t, conte
     let before = thread.enter_signal(signal as u32, stack_pointer(), open_with(sys::signal_mask()));
     // SAFETY: forwarded.
     unsafe { handler(signal, info, context) };
-    // A handler may end its thread's watching (pthread_exit) or begin it anew (fork).
+    // A handler may end its thread's watching (pthread_exit) or begin it again (fork).
     // SAFETY: as `watch::thread`.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.leave_signal(before);
     }
     if state::header().is_some_and(|header| header.deadlocks.load(Relaxed) != 0) {
-        // A handler may arm its timer anew: that the deadlock lasts does not mean that it stays.
+        // A handler may arm its timer again: the deadlock that lasts now may still end.
         super::attached::note_timers();
     }
 }
@@ -97,7 +97,7 @@ fn ours() -> usize {
     on_signal as *const () as usize
 }
 
-/// The program's handler in place of ours.
+/// The program's handler instead of ours.
 pub fn translate(signal: c_int, handler: usize) -> usize {
     match handler == ours() {
         true => HANDLERS[signal as usize % SIGNALS].load(Acquire),
@@ -282,7 +282,7 @@ fn opened(thread: &mut ThreadState, open: u64) {
     }
 }
 
-/// A call waits with `mask` in place of the thread's.
+/// A call waits with `mask` instead of the thread's.
 pub fn waits_with(mask: u64) {
     // SAFETY: as `watch::thread`.
     if let Some(thread) = unsafe { tls::get().as_mut() } {

@@ -1,5 +1,5 @@
-//! Calls that wait with another signal mask in place of the thread's: what they let through may
-//! arrive with all that the thread holds.
+//! Calls that wait with another signal mask instead of the thread's: the signals that they let
+//! through may arrive while the thread holds all its locks.
 
 use core::ffi::c_int;
 

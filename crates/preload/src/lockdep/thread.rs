@@ -1,4 +1,4 @@
-//! Threads: who created whom, who waited for whose end, and what they are called.
+//! Threads: their creators, their joiners and their names.
 
 use core::arch::global_asm;
 use core::cell::UnsafeCell;
@@ -200,8 +200,8 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     slot.taken.store(false, Release);
 }
 
-/// The row of a thread that is about to be joined. One that has been created but has not begun is
-/// waited for: who joins it waits for more than that.
+/// The row of a thread that is about to be joined. If a created thread has not begun, this waits
+/// until it has: the joiner waits longer anyway.
 fn row_of(t: pthread_t) -> Option<Ident> {
     /// Enough for a thread to be scheduled on a loaded machine; then it goes unwatched.
     const ROUNDS: u32 = 10_000;
@@ -228,7 +228,7 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
     };
     state::with_core(|core| core.thread_joins(target, thread.id()));
     let holds = thread.is_obstacle(0);
-    // With nothing held, too: who joins this thread may hold something. Trying is no wait.
+    // With nothing held, too: a joiner of this thread may hold something. Trying is no wait.
     let (node, _) = match mode & mode::TRY {
         0 => watch::wait_context(thread, &lock),
         _ => (0, false),
@@ -297,7 +297,7 @@ pub unsafe extern "C-unwind" fn clockjoin(
     })
 }
 
-/// `pthread_cancel`: who asked whom to end is put on record, as it may end a wait.
+/// `pthread_cancel`: records which thread cancels which, as that may end a wait.
 pub unsafe extern "C-unwind" fn cancel(t: pthread_t, _site: u64) -> c_int {
     if let Some(thread) = watch::thread() {
         let by = thread.id();

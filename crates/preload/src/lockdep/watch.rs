@@ -74,7 +74,7 @@ pub fn reserve<T: Identify>(
     (without_patches::acquires(ident) && thread.reserve_known(ident, mode, site)).then_some(thread)
 }
 
-/// Looks the acquisition up, puts it on record if it is new (before it may block), and reserves its
+/// Looks the acquisition up, records it if it is new (before it may block), and reserves its
 /// entry. False: no room, the acquisition goes unwatched.
 #[inline(always)]
 #[must_use]
@@ -347,7 +347,7 @@ pub fn begin_wait(
     }
 }
 
-/// Looks whether the wait that the thread has made visible closes a cycle.
+/// Checks whether the wait that the thread has made visible closes a cycle.
 #[cold]
 pub fn walk_owners(thread: &mut ThreadState, relock_fails: bool) {
     if attached::finds_deadlock(|core, now| core.find_deadlock(thread, relock_fails, now)) {

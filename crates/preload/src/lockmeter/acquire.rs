@@ -31,8 +31,8 @@ pub trait Counted: Lock {
 }
 
 /// Taking the lock now would be taking it once more: it is recursive, and the thread may hold it.
-/// Asked before, as its memory is best left alone while it is held: who waits for it may have made
-/// it his.
+/// Asked before the lock is taken, as its memory is best left alone while it is held: a waiter's
+/// CPU may own the cache line then.
 #[inline(always)]
 pub unsafe fn may_recur<L: Lock>(lock: *mut L, thread: &MeterThread) -> bool {
     // SAFETY: the caller's lock.
@@ -58,8 +58,8 @@ pub unsafe fn acquire<L: Counted>(
     match result {
         // SAFETY: as above.
         EBUSY => unsafe {
-            // What `back` saves is nothing beside a wait: it is not kept over the first try, if
-            // there was one.
+            // What `back` saves is nothing compared with a wait: it is not kept over the first try,
+            // if there was one.
             let back = if L::CAN_BE_SPECIAL { back } else { Return::UNKNOWN };
             waited_for(lock, mode, site, back, block)
         },

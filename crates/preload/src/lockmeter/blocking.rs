@@ -13,7 +13,7 @@ use crate::libc::real;
 /// Calls `block`, which is number `which` of the blocking calls.
 #[inline(always)]
 fn around<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
     if unsafe { &*tls::raw() }.is_idle() { block() } else { with_lock_held(which, site, block) }
 }
 
@@ -23,7 +23,7 @@ fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     let thread = unsafe { &mut *tls::raw() };
     let (address, site) = (site, wait_site(site));
     let call = Call { inst: which, wait: wait_kind::BLOCKING_CALL, site, ..Call::default() };
-    // Calls in the place of a return have one return address: their number tells them apart.
+    // Tail calls have one return address: their number tells them apart.
     let what = u64::from(wait_kind::BLOCKING_CALL) | u64::from(which) << 32;
     let key = key(what, u16::MAX, site);
     let Some(cell) = cell_of(thread, key, &call, address) else { return block() };

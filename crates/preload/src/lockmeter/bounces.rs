@@ -72,7 +72,7 @@ pub fn acquired(addr: u64, result: c_int) -> c_int {
 }
 
 fn note(addr: u64) {
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
     let thread = unsafe { &*tls::raw() };
     let Some(held) = thread.entry_of(addr) else { return };
     // Taking a lock again that one holds is no acquisition.
@@ -82,8 +82,8 @@ fn note(addr: u64) {
     let (Some(cell), Some(cpu)) = (MeterThread::cell_of(&held), own_cpu()) else { return };
     let Some(place) = place(addr) else { return };
     let word = cpu << 48 | addr & ADDRESS;
-    // Relaxed: who acquires the lock next comes after this by way of the lock; others at this place
-    // are told by their address.
+    // Relaxed: the lock orders the next owner after this; other locks at this place have another
+    // address.
     let before = place.load(Relaxed);
     if before == word {
         return;

@@ -12,7 +12,7 @@ use crate::os::time;
 /// The time-stamp counter is used.
 static TSC: AtomicBool = AtomicBool::new(false);
 
-/// From when on the second of the header's pairs is to be stored anew, in ticks.
+/// The time in ticks at which the second of the header's pairs has to be stored again.
 static DUE: AtomicU64 = AtomicU64::new(0);
 
 /// The most ticks between two readings for the header: some milliseconds. Before that, a process'

@@ -82,8 +82,8 @@ pub unsafe fn around<L: Identify>(m: *mut L, site: u64, block: impl FnOnce() -> 
         ..Call::default()
     };
     let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting, address);
-    // The hold ends here, as far as can be told: nothing can be done between the mutex's release
-    // and the wait, which are one.
+    // The hold ends here, as far as we can see: nothing comes between the mutex's release and the
+    // wait, which are one call.
     hold::give_up(thread, m as u64);
     let (result, waited) = sync_waits::timed(thread, cell, m as u64, block);
     match (reacquired(thread, m as u64, ident, site, address), waited) {

@@ -38,8 +38,8 @@ fn cell(thread: &mut MeterThread, call: Call, stack: &Stack, address: u64) -> Op
     cell_of(thread, key_of(&untold), &untold, address)
 }
 
-/// The calling thread is in a wait that is measured: for a lock of a library that is stood in front
-/// of, and that waits by a futex.
+/// The calling thread is in a wait that is measured: for a lock of an interposed library that waits
+/// by a futex.
 pub fn is_in_wait() -> bool {
     // SAFETY: as `super::thread`.
     unsafe { tls::get().as_ref() }.is_some_and(MeterThread::is_waiting)

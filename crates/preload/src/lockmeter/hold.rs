@@ -74,7 +74,7 @@ pub fn cancel(thread: &mut MeterThread, rejects: bool) {
 /// Lets a lock that only one can hold go by `unlock`, the C library's.
 #[inline(always)]
 pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
     let thread = unsafe { &mut *tls::raw() };
     // What has more to do than this goes the other way from here, so that this way keeps nothing
     // for it.
@@ -155,7 +155,7 @@ fn end_timed(
 /// As [`release`], where `unlock` does more than let the lock go: the hold's end is before it.
 #[inline(always)]
 pub fn release_around(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
     let thread = unsafe { &mut *tls::raw() };
     match thread.innermost(addr) {
         Some(hold) => end_innermost(thread, addr, hold, unlock),
@@ -249,8 +249,8 @@ fn end_and_judge(
     result
 }
 
-/// The thread ends: so do its holds. Whether what it leaves locked is ever let go cannot be told
-/// from the lock, whose memory may be gone.
+/// The thread ends: so do its holds. Its locks may be released later or never, and we cannot read
+/// them: their memory may be gone.
 #[cold]
 pub fn end_all(thread: &mut MeterThread) {
     while let Some(&held) = thread.held().iter().rfind(|held| held.addr != 0) {
@@ -274,8 +274,8 @@ fn now_for(hold: Ending) -> u64 {
     if hold.since == 0 { 0 } else { clock::now() }
 }
 
-/// The hold is about to end: those who wait for it are told. Returns the time, 0 if nobody needs
-/// it.
+/// The hold is about to end: adds it to the board for the waiters. Returns the time, 0 if nothing
+/// needs it.
 #[inline(always)]
 pub fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
     let now = now_for(hold);

@@ -1,7 +1,7 @@
 //! lockmeter in the foreign process: the functions that take and give up locks and count it.
 //!
-//! They stand in front of the C library's when only the meter runs, and in front of lockdep's when
-//! both do (`interpose/both.rs`). An acquisition is first tried for, and only what is contended
+//! They wrap the C library's functions when only the meter runs, and lockdep's wrappers when both
+//! do (`interpose/both.rs`). An acquisition is first tried for, and only what is contended
 //! goes on to be waited for and timed; so a wait is known before it begins, and what does not wait
 //! pays for nothing but its own counting.
 
@@ -183,7 +183,7 @@ pub fn with_space<R>(
 
 /// There is no room left in the ledger.
 fn is_full() -> bool {
-    // Relaxed: who hears of it late asks once more.
+    // Relaxed: a thread that sees it late asks once more.
     header().is_some_and(|header| is_for_room(header.stopped.load(Relaxed)))
 }
 

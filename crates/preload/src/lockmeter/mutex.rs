@@ -24,7 +24,7 @@ pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
     site: u64,
     stack: *const u64,
 ) -> c_int {
-    // SAFETY: the caller's mutex; as `super::thread`, and who has no meter knows no cell.
+    // SAFETY: the caller's mutex; as `super::thread`, and a thread without a meter knows no cell.
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
     // The fast path: an ordinary mutex at a call site that this thread knows.
     let Some(ident) = ident else {

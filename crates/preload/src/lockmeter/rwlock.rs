@@ -43,7 +43,7 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
 /// Lets the lock go by `unlock`.
 #[inline(always)]
 pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
     let thread = unsafe { &mut *tls::raw() };
     if let Some(ending) = thread.innermost(l as u64) {
         return hold::end_innermost(thread, l as u64, ending, unlock);

@@ -15,7 +15,7 @@ impl Counted for SpinLock {}
 
 /// `pthread_spin_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
     let thread = unsafe { &mut *tls::raw() };
     // SAFETY: forwarded.
     hold::release_counted(thread, l as u64, || unsafe { real::pthread_spin_unlock(l) })

@@ -74,7 +74,7 @@ fn waited(thread: &mut MeterThread, lock: u64) -> Option<Pending> {
 pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
     // SAFETY: as `super::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
-    // Of a recursive acquisition or a trylock nothing is under way.
+    // A recursive acquisition or a trylock has no step under way.
     if thread.reserved_cell(lock).is_none() {
         return 0;
     }

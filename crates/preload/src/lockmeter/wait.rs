@@ -23,7 +23,7 @@ pub enum Owner {
 /// A lock that is waited for.
 #[derive(Clone, Copy)]
 pub struct Contended {
-    /// Who holds the lock.
+    /// The holder.
     pub owner: Owner,
     /// It spins.
     pub spins: bool,
@@ -32,7 +32,7 @@ pub struct Contended {
 }
 
 impl Contended {
-    /// Site where, and since when, the lock at `addr` is held, as far as can be told.
+    /// Site where, and since when, the lock at `addr` is held, as far as that is known.
     fn holder(self, addr: u64) -> Option<(u32, u64)> {
         match self.owner {
             Owner::Unknown => None,
@@ -101,7 +101,7 @@ pub fn measure(
 }
 
 /// A wait for the lock at `addr`, as an acquisition of `cell`, begins here, and ends with [`end`]:
-/// one that is no call. Who holds the lock is not known.
+/// one that is no call. The holder is not known.
 pub fn begin(thread: &mut MeterThread, addr: u64, cell: CellRef) -> Contention {
     let begun = clock::now();
     bounces::contended(addr, cell);
@@ -155,8 +155,8 @@ pub fn prepare(thread: &mut MeterThread) {
     }
 }
 
-/// The lock at `addr` is had, after `waited` if that is known. The wait is put on record once the
-/// lock is let go, or at once where there is no room to keep it.
+/// The thread has the lock at `addr`, after `waited` if that is known. The wait is recorded once
+/// the lock is released, or at once if there is no room to keep it.
 pub fn held_after(
     thread: &mut MeterThread,
     waited: Option<&Pending>,
@@ -187,7 +187,7 @@ fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
     None
 }
 
-/// Puts a wait on record that is over.
+/// Records a wait that is over.
 pub fn record(thread: &mut MeterThread, waited: &Pending) {
     let Some(cell) = waited.cell else { return };
     if let Some(missing) = cell.record_wait(waited.ticks, waited.spun) {
@@ -211,7 +211,7 @@ pub fn record(thread: &mut MeterThread, waited: &Pending) {
     }
 }
 
-/// Puts a wait of `ticks` on record that was for no lock.
+/// Records a wait of `ticks` that was for no lock.
 pub fn record_plain(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
     record(thread, &Pending { cell: Some(cell), ended: 0, ticks, spun: 0, shares: Shares::NONE });
 }

@@ -61,8 +61,8 @@ pub struct Mapping {
 /// The header of the process's file, or of its parent's as long as it has none. Anybody may ask: a
 /// vforked child, too.
 pub fn file_header() -> Option<&'static Header> {
-    // SAFETY: changed only by who is alone in its process; a header is all atomics, and the
-    // beginning of the file stays mapped.
+    // SAFETY: only a thread that is alone in its process changes it; a header is all atomics, and
+    // the beginning of the file stays mapped.
     unsafe { FILE.0.cast::<Header>().as_ref() }
 }
 
@@ -118,7 +118,7 @@ unsafe fn begin(base: *mut u8, len: usize) {
 
 /// How much of the current ledger is mapped, from its beginning on. It never gets less.
 pub fn mapped() -> usize {
-    // Relaxed: who sees less than there is takes what is beyond for not there.
+    // Relaxed: a thread that sees too small a value treats the rest as absent.
     MAPPED.load(Relaxed)
 }
 
@@ -153,7 +153,7 @@ fn map_with_room(len: usize, prot: i32, flags: i32, fd: isize) -> Option<*mut u8
 
 /// Where to look for a place first.
 fn first_place() -> usize {
-    // SAFETY: who creates a mapping is alone with it.
+    // SAFETY: the thread that creates a mapping is alone with it.
     let parents = unsafe { FILE.0 } as usize;
     if parents != 0 {
         return parents.saturating_sub(CHILD_DISTANCE);
@@ -226,11 +226,11 @@ unsafe fn map_again(file: *mut u8, offset: usize) -> Option<*mut u8> {
 /// # Safety
 /// As for [`map_again`].
 unsafe fn another(file: *mut u8, len: usize) -> Option<*mut u8> {
-    // mremap(2) puts a new mapping next to the others, but for where it is told to replace one.
+    // mremap(2) puts a new mapping next to the others, unless it replaces one.
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let place = map_with_room(len, libc::PROT_NONE, flags, -1)?;
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // Of a shared mapping the kernel makes another if the old length is 0.
+    // If the old length is 0, the kernel makes another mapping of a shared one.
     // SAFETY: what is replaced is ours, and empty.
     let at = unsafe { sys::mremap_to(file, 0, len, flags, place) };
     if at == place as isize {

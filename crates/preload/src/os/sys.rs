@@ -178,7 +178,7 @@ pub fn futex_wait(word: &AtomicU32, value: u32, timeout_ns: i64) -> isize {
 /// This process has a thread with that id. True, too, where a filter of system calls keeps that
 /// secret.
 pub fn thread_lives(tid: u32) -> bool {
-    // SAFETY: signal 0 is none: the kernel only looks whether there is somebody to send it to.
+    // SAFETY: signal 0 is none: the kernel only checks whether the target exists.
     let sent = unsafe { syscall!(libc::SYS_tgkill, pids().0, tid, 0usize) };
     sent != -(libc::ESRCH as isize)
 }
@@ -316,7 +316,7 @@ pub fn writev<const M: usize, const N: usize>(
     unsafe { syscall!(libc::SYS_writev, fd, all.as_ptr(), M + N) }
 }
 
-/// Who owns the regular file that is open; `None` if it is none.
+/// The owner of an open regular file; `None` if it is none.
 pub fn owner_of_regular(fd: isize) -> Option<u32> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: writes one stat, which x86-64's C library has in the kernel's form.

@@ -24,7 +24,7 @@ pub fn forked() -> bool {
 }
 
 /// Until when an armed timer may still send a signal, or start a thread, CLOCK_MONOTONIC; 0 if none
-/// is armed. Of a timer that repeats: until it has done so some times.
+/// is armed. For a repeating timer: until it has fired some times.
 pub fn armed_until(now_ns: u64) -> u64 {
     /// The kernel numbers a process's timers from 0.
     const NUMBERS: u32 = 64;

@@ -3,7 +3,7 @@
 //! lockwright started itself (`LOCKWRIGHT_STARTER` is its parent) is watched in any case, whatever
 //! it executes.
 //!
-//! Who is not watched passes the environment on: what it starts decides for itself.
+//! An unwatched process passes the environment on: its children decide for themselves.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use super::records;
 use crate::os::digits::Digits;
 use crate::os::sys;
 
-/// Of a longer list the rest counts only where it is passed on.
+/// The rest of a longer list counts only in the processes that it is passed on to.
 const MOST_WANTED: usize = 1024;
 
 /// What `LOCKWRIGHT_FOLLOW` was at start; the program may change its environment.
@@ -40,7 +40,7 @@ pub fn is_wanted() -> bool {
     let mut buffer = [0; 4096];
     let mut is_named = wanted != b"none" && names(wanted, executable(&mut buffer));
     // Scripts and links have their own names here.
-    // SAFETY: the kernel's value is null, or a path that lies beside the environment.
+    // SAFETY: the kernel's value is null, or a path that lies next to the environment.
     let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const core::ffi::c_char;
     if wanted != b"none" && !path.is_null() {
         // SAFETY: as above; NUL terminated.

@@ -1,7 +1,7 @@
 //! fork: the child has one thread, a copy of our memory and the parent's mapping. It gets a ledger
 //! of its own, made when it first uses a lock: most children exec soon.
 //!
-//! Of a fork we hear by handlers of our own. A child's run in the order of their registration, and
+//! Handlers of our own notify us of a fork. A child's run in the order of their registration, and
 //! they may use locks (those of an allocator do): so ours have to be registered before all others.
 //!
 //! Of forks that run no handlers, wrappers tell (`interpose/bare_fork.rs`), or they are noticed

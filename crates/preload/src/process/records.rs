@@ -1,7 +1,7 @@
 //! Records in the run's directory, one file for each sort: what the command is to know of processes
 //! that leave no ledger. They are appended to a file that the command has made, if it wants them;
 //! each ends with a NUL. That file is its user's alone. Processes that have become another user's
-//! append to one of their own beside it, in a directory in which they can make some: so nobody
+//! append to one of their own next to it, in a directory in which they can make some: so nobody
 //! writes into another user's. Each record begins with what the command has given to the processes
 //! of its run, and a blank.
 //!

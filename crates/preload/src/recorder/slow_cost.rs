@@ -72,7 +72,7 @@ pub fn begin(header: &Header) -> Option<Timed> {
 }
 
 fn begin_outermost(header: &Header) -> Option<Timed> {
-    // Relaxed: counts, which nothing else is told by.
+    // Relaxed: counts, which publish nothing else.
     let number = header.slow_entries.fetch_add(1, Relaxed);
     let stands_for = match number {
         ..ALL => 1,

@@ -199,7 +199,7 @@ pub fn lose_barred() {
 /// How the core's lock waits and wakes, and knows of threads.
 struct Threads;
 
-/// How long a thread sleeps before it looks whether the core's lock has changed hands.
+/// How long a thread sleeps before it checks whether the core's lock has changed hands.
 const ROUND_NS: i64 = 1_000_000_000;
 
 impl Host for Threads {

@@ -1,5 +1,5 @@
-//! What the call frame information of a function says of two registers, the return address and the
-//! frame pointer, and of the caller's stack. `gimli` reads the instructions; its own evaluation of
+//! The rules in a function's call frame information for two registers, the return address and the
+//! frame pointer, and for the caller's stack. `gimli` reads the instructions; its own evaluation of
 //! them keeps the rules of all registers, which takes kilobytes of the stack of a program's thread
 //! (DWARF 5, section 6.4).
 
@@ -22,7 +22,7 @@ pub enum Cfa {
 /// Where the caller's value of a register is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Nothing is said of it.
+    /// There is no rule for it.
     Unsaid,
     /// It is lost.
     Lost,

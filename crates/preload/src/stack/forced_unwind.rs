@@ -2,15 +2,16 @@
 //! the C library unwinds them, through us. (Nothing else does: our panics abort, and C functions
 //! throw nothing.)
 //!
-//! Our frames have nothing to clean up, since every value in there is plain, so the unwinder is
-//! told to go on. What a wrapper would have told after its call is told here.
+//! Our frames have nothing to clean up, since every value in there is plain, so the personality
+//! routine lets the unwinder go on. It also reports what a wrapper would have reported after its
+//! call.
 
 use core::ffi::{c_int, c_void};
 
 use super::unwound_call::{CLEANUP_PHASE, CONTINUE_UNWIND};
 use crate::os::upcall::Upcall;
 
-/// What is to be told when the calling thread is unwound out of a wrapper.
+/// Called when the calling thread is unwound out of a wrapper.
 pub static UNWOUND: Upcall<fn()> = Upcall::none();
 
 // The personality routine of all our frames. Without a std nobody defines it, and the precompiled

@@ -48,7 +48,7 @@ static MODULES: [Module; MOST] = [const {
 }; MOST];
 static LEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Odd while the list is being changed: who is forked meanwhile has half of it.
+/// Odd while the list is being changed: a child that is forked meanwhile has half of it.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
 /// Stacks met with an address that no module covered.
@@ -192,7 +192,7 @@ fn for_each_line(f: impl FnMut(Line<'_>)) -> bool {
     scratch::with(LINES, |buffer| for_each_line_in(buffer, f))
 }
 
-/// As [`for_each_line`], but for lines that are longer than the `buffer`.
+/// As [`for_each_line`], without lines that are longer than the `buffer`.
 fn for_each_line_in(buffer: &mut [u8], mut f: impl FnMut(Line<'_>)) -> bool {
     // SAFETY: a NUL-terminated literal.
     let fd = unsafe { sys::open_read(c"/proc/self/maps".as_ptr().cast()) };

@@ -72,7 +72,7 @@ pub fn has(addr: u64) -> bool {
 /// The address is on the calling thread's stack, in a frame that is there.
 pub fn has_now(addr: u64) -> bool {
     let rsp = pointer();
-    // Of a thread, everything between is its stack, or this is not called on its stack.
+    // Everything between is the thread's stack, or this is not called on its stack.
     addr >= rsp && (descriptor() <= rsp || addr < descriptor()) && has(addr)
 }
 

@@ -3,8 +3,8 @@
 //!
 //! CPython keeps them in a list of its own for each thread, and its headers say where in its
 //! structures what is (`cpython/pystate.h`, `cpython/code.h`, `internal/pycore_frame.h` of the
-//! version; [`LAYOUTS`] has the offsets). Of a version that is not in the table nothing is looked
-//! at. The frames of the calling thread stay as they are while it is in a call of ours. Nonetheless
+//! version; [`LAYOUTS`] has the offsets). We look at nothing of a version that is not in the table.
+//! The frames of the calling thread stay as they are while it is in a call of ours. Nonetheless
 //! nothing is followed blindly: the kernel copies what is looked at (process_vm_readv), and answers
 //! with an error where nothing is mapped, and what is to be code must be of the type of code.
 //!
@@ -104,8 +104,8 @@ const LENGTH: usize = 16;
 const STATE: usize = 32;
 const BYTES: u64 = 32;
 
-/// `_PyInterpreterFrame.owner` of a frame that stands for none of the program's but for the C stack
-/// below (since 3.12).
+/// `_PyInterpreterFrame.owner` of a frame that stands for the C stack below, and for no frame of
+/// the program's (since 3.12).
 const OWNED_BY_C_STACK: u8 = 3;
 
 /// As long as what is looked at of a frame and of code.
@@ -123,8 +123,8 @@ static CODE_TYPE: AtomicU64 = AtomicU64::new(0);
 /// Where the interpreter's own code lies.
 static RANGE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Looks whether the program is CPython, or linked with it. To be called at start, when the list of
-/// modules is there.
+/// Checks whether the program is CPython, or linked with it. To be called at start, when the list
+/// of modules is there.
 pub fn start() {
     let Some(version) = loader::anywhere(c"Py_Version") else { return };
     // SAFETY: a constant of that type in every CPython that has it.
@@ -404,7 +404,7 @@ struct Bytes {
     at: u64,
     left: u64,
     piece: [u8; 128],
-    /// Of the piece, how many have been taken, from its end.
+    /// How many of the piece have been taken, from its end.
     n: usize,
 }
 

@@ -16,7 +16,7 @@ struct Scratch {
 impl Scratch {
     fn new(len: usize) -> Option<Self> {
         // Shared, though with nobody: a private mapping next to a stack that the program has mapped
-        // would be one with it in /proc/self/maps, from which it is told how far a stack reaches
+        // would be one with it in /proc/self/maps, which show how far a stack reaches
         // (objects/frames.rs).
         let (prot, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);

@@ -148,7 +148,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Of the function that `pc` is in.
+    /// The entry of the function that `pc` is in.
     fn of(pc: u64) -> Option<Self> {
         let module = modules::find(pc)?;
         let (hdr, hdr_len) = module.eh_frame_hdr()?;
@@ -184,7 +184,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Of the call that returns to `pc`, by the unwind tables.
+    /// The step from the call that returns to `pc`, by the unwind tables.
     #[cold]
     pub fn of_call(pc: u64) -> Option<Self> {
         let Entry { fde, section, bases } = Entry::of(pc - 1)?;
@@ -291,8 +291,7 @@ impl Frame {
         Self { pc, rsp, rbp }
     }
 
-    /// The innermost frame outside this library: that of the caller of a function we stand in front
-    /// of.
+    /// The innermost frame outside this library: that of the caller of an interposed function.
     #[inline(never)]
     pub fn outside() -> Option<Self> {
         let mut frame = Self::here();

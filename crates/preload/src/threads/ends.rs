@@ -1,5 +1,5 @@
 //! Threads that have ended without notice: where the program has all keys ([`super::keys`]), no
-//! destructor tells of their ends. They are looked for when it matters: when a thread begins, is
+//! destructor reports their ends. They are looked for when it matters: when a thread begins, is
 //! joined or is about to wait for a lock, and at the end of the process. Until then they are as
 //! threads that run.
 
@@ -34,8 +34,8 @@ static LOOKS: AtomicBool = AtomicBool::new(false);
 
 #[cold]
 fn look_for_all() {
-    // One at a time, so that nobody is ended twice. Who comes while another looks goes without.
-    // Acquire pairs with the Release below.
+    // One at a time, so that no thread is ended twice. A thread that comes while another looks goes
+    // without. Acquire pairs with the Release below.
     if LOOKS.swap(true, Acquire) {
         return;
     }

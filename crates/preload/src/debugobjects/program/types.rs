@@ -218,7 +218,7 @@ fn published() -> impl Iterator<Item = &'static OwnType> {
     TYPES.iter().flat_map(|bucket| unsafe { all(bucket.load(Acquire)) })
 }
 
-/// What the type's `debug_hint` says of the object of a fault. Calls the program: with no lock
+/// The answer of the type's `debug_hint` for the object of a fault. Calls the program: with no lock
 /// held.
 pub fn hint(fault: &Fault) -> Option<u64> {
     type Hint = unsafe extern "C" fn(addr: *mut c_void) -> *mut c_void;

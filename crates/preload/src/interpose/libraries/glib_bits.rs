@@ -66,8 +66,8 @@ bit_lock! {
     pointer_lock, pointer_trylock, pointer_unlock = g_pointer_bit_lock, g_pointer_bit_trylock, g_pointer_bit_unlock;
 }
 
-/// `lock = function`: takes the lock and tells of the word, which trying would not: so whether it is
-/// taken is looked up before.
+/// `lock = function`: takes the lock and returns the word, which a try would not do: so the wrapper
+/// checks before the call whether it is taken.
 macro_rules! lock_and_get {
     ($($lock:ident = $next:ident;)*) => { $(
         #[doc = concat!("`", stringify!($next), "`.")]

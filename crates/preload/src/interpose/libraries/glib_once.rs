@@ -1,6 +1,6 @@
-//! What GLib initialises once: GOnce, and gates (`g_once_init_enter`). Who is told to initialise
-//! holds it until that is done, and others wait for that. Neither can be tried for: whether somebody
-//! initialises is asked of who did so here.
+//! What GLib initialises once: GOnce, and gates (`g_once_init_enter`). The thread that has to
+//! initialise holds it until that is done, and others wait. Neither has a trylock: the wrappers
+//! remember which thread initialises.
 //!
 //! GLib's headers call only for what is not done, as far as they can see. So do we look: a call for
 //! what is done waits for nobody, and whether it could have had to depends on calls that nobody sees.
@@ -74,7 +74,7 @@ struct Watched {
     has_run: Cell<bool>,
 }
 
-/// What GLib runs in the place of the program's routine.
+/// GLib runs this instead of the program's routine.
 unsafe extern "C-unwind" fn runs(watched: *mut c_void) -> *mut c_void {
     // SAFETY: `once` has passed it, whose frame is there as long as this runs.
     let watched = unsafe { &*watched.cast::<Watched>() };

@@ -4,8 +4,8 @@
 //! at start, and after each `dlopen` ([`look`]). What the library calls within itself is not seen,
 //! nor what is called by an address that `dlsym` gave.
 //!
-//! [`table`] is the list of the functions. An engine is told of the locks as of user-defined ones
-//! ([`steps`]).
+//! [`table`] is the list of the functions. The wrappers report the locks to the engines as
+//! user-defined ones ([`steps`]).
 
 mod abseil;
 mod glib;
@@ -38,9 +38,9 @@ struct Library {
 struct Row {
     library: &'static Library,
     name: &'static str,
-    /// Of a function of Abseil: its name, mangled, within its namespace.
+    /// For a function of Abseil: its name, mangled, within its namespace.
     method: Option<&'static str>,
-    /// What stands in front of it.
+    /// The stub that interposes it.
     stub: unsafe extern "C" fn(),
     /// Where it is, once it is called by way of the stub.
     next: &'static AtomicPtr<c_void>,
@@ -190,7 +190,7 @@ fn definition<'a>(list: &'a List, name: &CStr) -> Option<Definition<'a>> {
     Some(Definition { is_only: all.next().is_none(), ..first })
 }
 
-/// What stands in front of which functions, by their rows.
+/// The definitions of the interposed functions, by their rows.
 type Definitions<'a> = [Option<Definition<'a>>; table::ROWS.len()];
 
 /// Has every object's calls of the functions go to their stubs.
@@ -202,7 +202,7 @@ fn connect(list: &List) {
                 let Some(number) = table::number(name) else { return };
                 let row = &table::ROWS[number];
                 if definitions[number].is_none() && core::ptr::eq(row.library, *library) {
-                    // Of a program that has a function of that name itself it is another.
+                    // If a program has a function of that name itself, it is another function.
                     let found = definition(list, name).filter(|found| is_same(found.by, by));
                     if let Some(found) = found {
                         definitions[number] = Some(found);

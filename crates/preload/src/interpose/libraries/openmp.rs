@@ -9,7 +9,7 @@ use crate::callsite::Return;
 use crate::lock_id::by_address::flag;
 
 pub type Lock = *mut c_void;
-/// Where the compiler calls from, as LLVM's runtime is told.
+/// The place of the call that the compiler passes to LLVM's runtime.
 pub type Place = *mut c_void;
 
 /// A section without a name is one lock of the whole process: known by the address of this.

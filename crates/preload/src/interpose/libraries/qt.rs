@@ -21,7 +21,7 @@ fn recurs(m: Mutex) -> u32 {
     }
 }
 
-/// Who holds it reads it again.
+/// A holder reads it again.
 fn reads(l: RwLock) -> u32 {
     // Whether it may be is not asked: then it waits, and no more is known.
     flag::READ | if steps::is_held(l as u64) { flag::RECURSIVE } else { 0 }
@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn read_within(l: RwLock, ms: c_int, site: u64, bac
     steps::take_within(call, ms, |ms| unsafe { next::_ZN14QReadWriteLock14tryLockForReadEi(l, ms) })
 }
 
-/// What a writer is told of as: its holder may take it again where that was asked for.
+/// The flags of a writer: its holder may take it again if the lock was made so.
 fn writes(l: RwLock) -> u32 {
     if steps::is_held(l as u64) { flag::RECURSIVE } else { 0 }
 }

@@ -33,7 +33,7 @@ macro_rules! library_stub {
 
 /// `LIBRARY { name(argument: type, ...) -> result = method, kind what the kind needs; }`. The
 /// method is that of [`Row`]. The kinds:
-/// `site 1: wrapper`, with the arity, and what is passed beside the arguments as in `interpose!`;
+/// `site 1: wrapper`, with the arity, and what is passed after the arguments as in `interpose!`;
 /// `unless_made 1: function`: forwarded, after a call of the function while the object that the only
 /// argument points to begins with a null pointer.
 macro_rules! libraries {

@@ -1,5 +1,5 @@
-//! A library's lock, as the engines are told of it: in the steps of a user-defined one, by those of
-//! them that run. Its identity is its address.
+//! Reports a library's lock to the running engines: in the steps of a user-defined one. Its
+//! identity is its address.
 
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -53,7 +53,7 @@ pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
     }
     let mut attempt = Some(attempt);
     let mut tries = || attempt.take().is_some_and(|attempt| attempt());
-    // Who holds it has given it up within the library, where nobody saw that, if it is to be had.
+    // If this thread holds it and a try succeeds, the library has released it out of our sight.
     let is_exclusive = flags & (flag::RECURSIVE | flag::READ) == 0;
     let is_had = is_exclusive && is_held(lock) && tries();
     if is_had {
@@ -198,8 +198,8 @@ pub fn wait(condition: u64, lock: u64, site: u64, timed: u16, block: impl FnOnce
     }
 }
 
-/// As [`wait`], by a `block` that waits for a condition variable of the C library: that wait is
-/// told of by itself.
+/// As [`wait`], by a `block` that waits for a condition variable of the C library: its own wrapper
+/// reports that wait.
 pub fn wait_by_other(lock: u64, site: u64, block: impl FnOnce()) {
     if !is_held(lock) {
         return block();

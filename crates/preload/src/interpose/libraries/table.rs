@@ -1,4 +1,4 @@
-//! The functions of libraries that are stood in front of where they are called.
+//! The functions of libraries that are interposed where they are called.
 
 use core::ffi::{CStr, c_int, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};

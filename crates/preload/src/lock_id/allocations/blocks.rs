@@ -61,7 +61,7 @@ pub struct Block {
     pub size: u64,
     /// Number of the stack of its allocation.
     pub stack: u32,
-    /// When it was allocated, and by whom.
+    /// When it was allocated, and by which thread.
     pub stretch: Stretch,
 }
 
@@ -138,8 +138,8 @@ pub fn insert(start: u64, block: Block) -> bool {
     }
     let slot = slot(leaf, start);
     slot.stretch.store(block.stretch.0, Relaxed);
-    // Release pairs with the Acquire in `find`. Who looks for a lock in the block was given its
-    // address after this, in a way that orders anyhow.
+    // Release pairs with the Acquire in `find`. A thread that looks for a lock in the block got its
+    // address after this, in a way that orders the two anyhow.
     slot.what.store(block.pack(start), Release);
     true
 }
@@ -147,7 +147,8 @@ pub fn insert(start: u64, block: Block) -> bool {
 /// Takes the block at `start` off.
 pub fn remove(start: u64) -> Option<Block> {
     let slot = slot(leaf(start, false)?, start);
-    // Relaxed: who frees a block was given it, and nobody else may use it any more.
+    // Relaxed: a thread that frees a block got it from its allocator, and no other thread may use
+    // it any more.
     let what = slot.what.load(Relaxed);
     if what == 0 || what & 3 != start >> 3 & 3 {
         return None;

@@ -20,7 +20,7 @@ pub struct Home {
     pub frames: &'static [u64],
     /// The lock's offset in it.
     pub offset: u64,
-    /// When it was allocated, and by whom.
+    /// When it was allocated, and by which thread.
     pub stretch: Stretch,
 }
 
@@ -29,8 +29,8 @@ pub fn start() {
     stacks::start();
 }
 
-/// The program was given a block. To be inlined into the function that stands in front of the
-/// allocating one, so that the stack's first frame is near.
+/// The program was given a block. To be inlined into the wrapper of the allocating function, so
+/// that the stack's first frame is near.
 #[inline(always)]
 pub fn record(block: u64, size: usize) {
     if block != 0 && size >= LEAST {
@@ -42,7 +42,7 @@ fn record_from(own: Frame, block: u64, size: usize) {
     // SAFETY: as `watch::thread`.
     let stretch = unsafe { tls::get().as_ref() }.map_or(Stretch(0), |thread| thread.stretch());
     let mut caller = own.caller();
-    // Others of ours may stand in front of the function too.
+    // Further frames of ours may wrap the function too.
     while let Some(frame) = caller.filter(|frame| modules::is_self(frame.pc)) {
         caller = frame.caller();
     }

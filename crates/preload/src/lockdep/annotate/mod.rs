@@ -1,5 +1,5 @@
-//! Annotations: what a program tells of its locks itself. Nothing is stood in front of here; the
-//! program calls these if they are there.
+//! Annotations: what a program declares about its own locks. They interpose nothing; the program
+//! calls them if they are there.
 
 pub mod context;
 pub mod user_locks;
@@ -238,9 +238,8 @@ pub unsafe extern "C-unwind" fn assert_held(lock: u64, sort: u32, held: u32, _si
     if lock == 0 || thread.find(lock).is_some() == (held != 0) {
         return 0;
     }
-    // Of a lock that was never met and whose type is not known nothing can be said: it may be one
-    // that nobody tells us of.
-    // SAFETY: the caller's lock.
+    // A lock that was never seen and whose type is unknown is not judged: it may be one without
+    // annotations. SAFETY: the caller's lock.
     let ident = unsafe {
         match sort {
             sort::ANY => known(lock, sort),

@@ -15,8 +15,8 @@ use crate::os::tls;
 use crate::recorder::state;
 
 fn mode_of(flags: u32) -> u16 {
-    // Unless it was told, whether a waiting writer holds new readers up is not known: so not a
-    // dependency to cry wolf of.
+    // Without FAIR we do not know whether a waiting writer holds new readers up. So we record no
+    // dependency that could be a false alarm.
     let read = if flags & flag::FAIR != 0 { mode::READ } else { mode::READ | mode::READ_RECURSIVE };
     let bits = [
         (flag::READ, read),
@@ -124,7 +124,7 @@ pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     end_wait(thread, lock);
-    // Of a recursive acquisition or a trylock nothing is under way.
+    // A recursive acquisition or a trylock has no step under way.
     if let Some(ident) = identity::unstamped(lock) {
         thread.acquired_reserved(lock, ident.inst());
     }

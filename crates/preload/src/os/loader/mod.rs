@@ -171,7 +171,7 @@ pub fn start() {
     SEEN.len.store(len, Release);
 }
 
-/// The objects behind this library but for so many that come first.
+/// The objects behind this library, without the first `skipped`.
 fn behind(skipped: usize) -> impl Iterator<Item = Object> {
     let own: *const Dynamic;
     // SAFETY: the address of this library's dynamic section.

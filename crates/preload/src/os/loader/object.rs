@@ -99,8 +99,7 @@ pub struct Object {
     versions: *const u16,
     definitions: *const u8,
     needs: *const u8,
-    /// What the loader sets words of the object to, but for [`Self::calls`], and how many bytes that
-    /// is.
+    /// The relocations of the object's words, except [`Self::calls`], and their size in bytes.
     pub(super) relocations: (*const libc::Elf64_Rela, usize),
     /// The first of [`Self::relocations`] that name no symbol.
     pub(super) relative: usize,
