@@ -1,7 +1,7 @@
-//! The workload of debugobjects' pools: what document 1 (LKML, 20 May 2019) measured them by, three
-//! parallel builds of a kernel, as far as the engine sees it. Many threads have jobs; a job
-//! acquires a lot of objects, uses them, and gives them up when it is done. Others were there
-//! before and stay. Prints what it took, as JSON.
+//! The workload of debugobjects' pools: Long's 2019 debugobjects patches (LKML, 20 May 2019) were
+//! measured by three parallel builds of a kernel. This is such a build as far as the engine sees
+//! it. Many threads have jobs; a job acquires a lot of objects, uses them, and gives them up when
+//! it is done. Others were there before and stay. Prints what it took, as JSON.
 //!
 //!     pools SWITCHES THREADS JOBS RESIDENT
 //!

@@ -210,7 +210,7 @@ impl<W: Word> CoreLock<W> {
 
     /// Gives the lock up, if its word still is `word`.
     fn close(&self, word: u32, host: &impl Host<W>, failure: Failure) -> Result<(), Failure> {
-        // Relaxed: who sees it uses nothing that the lock guards.
+        // Relaxed: a thread that reads CLOSED uses nothing that the lock guards.
         if self.word.compare_exchange(word, CLOSED, Relaxed, Relaxed).is_err() {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! Finding a lock in a thread's stack of held locks.
 //!
-//! Locks are let go innermost first, or nearly. Who holds thousands and lets the outermost go first
-//! would have each looked for through all the others: so, before all of them, those are looked at
-//! that lie around the last one let go below the top.
+//! Locks are let go innermost first, or nearly. A thread that holds thousands and releases the
+//! outermost first would search all the others for each. So the search begins around the last lock
+//! that was released below the top.
 
 /// Entries looked at from the top before others. Programs that hold fewer have all looked at
 /// innermost first.

@@ -1,13 +1,13 @@
-//! Who woke whom at a futex: the words of memory at which threads wait, and for each who woke one
-//! of them last.
+//! Which thread woke which at a futex: the words of memory at which threads wait, and for each word
+//! the last waker.
 //!
-//! A waiter comes to the word's row before it waits ([`Wakes::enter`]). Who is about to wake looks
-//! whether there is one ([`Wakes::waited_for`]), and writes itself down before it does
-//! ([`Waiter::tell`]), so that whoever is woken finds it; if nobody was woken it takes that back
-//! ([`Told::take_back`]). A waiter that returns compares with what was there when it came
-//! ([`Place::waker`]): that its wait was ended by the last waker since is exact where one thread at
-//! a time is woken, and where several are woken one after the other and none of them has run yet,
-//! all are said to be the last one's.
+//! A waiter comes to the word's row before it waits ([`Wakes::enter`]). Before a waker wakes, it
+//! checks whether there is one ([`Wakes::waited_for`]) and writes its name there
+//! ([`Waiter::tell`]), so that the woken thread finds it. If no thread was woken, the waker takes
+//! the name back ([`Told::take_back`]). A waiter that returns compares the row with what it was
+//! when it came ([`Place::waker`]), and names the last waker since. That is exact where one thread
+//! at a time is woken. If several are woken one after the other before any of them runs, all name
+//! the last waker.
 //!
 //! No lock is waited for, and nothing is allocated but a row for a word that is new.
 
@@ -28,7 +28,7 @@ pub struct Wakes {
     sets: [[AtomicPtr<Wake>; WAYS]; SETS],
 }
 
-/// Who wakes.
+/// A waker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waker {
     /// Its kernel thread id.
@@ -122,9 +122,9 @@ impl Wakes {
                 self.rows(addr).filter(is_free).find_map(|row| comes(row, false))
             }
         };
-        // Of a waiter and a waker, one sees the other: the waiter comes, fences and has the kernel
-        // compare the word; the waker changes the word, fences and looks for waiters. Pairs with the
-        // fence in `waited_for`.
+        // Either the waiter sees the waker or the waker sees the waiter: the waiter comes, fences
+        // and has the kernel compare the word; the waker changes the word, fences and looks for
+        // waiters. Pairs with the fence in `waited_for`.
         fence(SeqCst);
         place
     }
@@ -138,8 +138,8 @@ impl Wakes {
     /// unused.
     ///
     /// # Safety
-    /// `row` is a mapped row, zero but for its state and its address, that is in no set yet. It stays
-    /// mapped.
+    /// `row` is a mapped row, zero except its state and its address, that is in no set yet. It
+    /// stays mapped.
     pub unsafe fn add(&self, addr: u64, row: *mut Wake) {
         if let Some(way) = self.set(addr).iter().find(|way| way.load(Relaxed).is_null()) {
             // Release pairs with the Acquire in `rows`.

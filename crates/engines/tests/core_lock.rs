@@ -1,4 +1,4 @@
-//! The core's lock: exclusion, no wake that is lost, and who is given up when.
+//! The core's lock: exclusion, no lost wake-up, and when a holder is given up.
 
 use std::cell::UnsafeCell;
 use std::collections::HashSet;

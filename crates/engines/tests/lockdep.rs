@@ -140,7 +140,7 @@ fn threads_go_on_in_the_memory_of_those_that_ended() {
     }
 }
 
-/// Changes what the engine has on record of the held lock at `position`, as a stray write would.
+/// Changes the engine's entry of the held lock at `position`, as a stray write would.
 fn damage(host: &Host, position: usize, change: impl FnOnce(&mut Held)) {
     let entry = host.thread.held().as_ptr().cast_mut();
     // SAFETY: memory of the test's own, leaked and writable; nobody else refers to it meanwhile.

@@ -1,5 +1,5 @@
-//! lockmeter's engine against what it is told: every number exact, whatever grows, wraps or is
-//! reused.
+//! Tests of lockmeter's engine, by the events that it gets: every number exact, whatever grows,
+//! wraps or is reused.
 
 use std::cell::Cell as Local;
 use std::collections::HashMap;

@@ -6,8 +6,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::table::{Rules, State};
 
-/// Repairs an object that a fault was found of, in the given state; true: it is repaired. It may
-/// tell of the object.
+/// Repairs an object with a fault, in the given state; true: it is repaired. The function may
+/// report operations on the object.
 pub type Fixup = unsafe extern "C" fn(addr: *mut c_void, state: u32) -> bool;
 
 /// An object that is not known is one that was initialised statically.

@@ -24,11 +24,11 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Of a thread that cannot have interrupted a holder: half a minute, in which it looks at the
-    /// lock thousands of times, while locks are held for 100 ns. Who still has not got it waits for
-    /// a holder that is gone.
+    /// For a thread that cannot have interrupted a holder: half a minute, in which it looks at the
+    /// lock thousands of times, while locks are held for 100 ns. A thread that still has not got
+    /// the lock waits for a holder that is gone.
     pub const LONG: u32 = YIELDS + 30_000;
-    /// Of a thread that may have interrupted a holder: ten milliseconds or so.
+    /// For a thread that may have interrupted a holder: ten milliseconds or so.
     pub const SHORT: u32 = YIELDS + 10;
 }
 

@@ -7,13 +7,13 @@
 //! type says so by its [`Rules`].
 //!
 //! Trackers come from [pools](pool): each thread has one of its own, the global one has a lock, and
-//! behind it is a slab over memory that the host maps. That is document 1's design, each of its
-//! patches a [switch](Switches).
+//! behind it is a slab over memory that the host maps. That is the design of Long's 2019
+//! debugobjects patches, each of which is a [switch](Switches).
 //!
-//! A bucket's lock and the pool's are held for some loads and stores, never while a fault is told
-//! or a function of the program's is called. A signal handler's operation that interrupts one of
-//! the same thread is not tracked but counted ([`Stats::lost`]). What cannot go on (no memory; a
-//! lock whose holder is gone) turns the engine off, and nothing else.
+//! A bucket's lock and the pool's are held for some loads and stores, never while a fault is
+//! reported or a function of the program's is called. A signal handler's operation that interrupts
+//! one of the same thread is not tracked but counted ([`Stats::lost`]). What cannot go on (no
+//! memory; a lock whose holder is gone) turns the engine off, and nothing else.
 
 mod bucket;
 mod descr;

@@ -17,7 +17,7 @@ use super::stats::{Counters, Stats, raise};
 use super::table::{Operation, Rules, State, Step, TABLE, Table, step};
 use super::tracker::{BY_STATIC, Tracked, Tracker};
 
-/// [`Objects::enabled`]: it was turned off for want of memory.
+/// [`Objects::enabled`]: it was turned off because there was no memory.
 const NO_MEMORY: u32 = 2;
 /// [`Objects::enabled`]: it was turned off, as a lock's holder was gone.
 const STUCK: u32 = 3;
@@ -51,9 +51,9 @@ pub struct Act {
     pub addr: u64,
     /// What is done to it.
     pub op: Operation,
-    /// Who does it.
+    /// The thread and the place of the operation.
     pub place: Place,
-    /// Of the object's bytes as they are; 0 where the type's rules need none.
+    /// The fingerprint of the object's bytes as they are; 0 if the type's rules need none.
     pub fingerprint: u64,
     /// `ActiveState`: the program's own state as it should be, and as it is to be.
     pub counts: (u32, u32),
@@ -91,7 +91,7 @@ impl Objects {
     pub fn start(&self, source: &'static Source, switches: Switches) {
         self.switches.store(switches.0, Relaxed);
         self.source.store((&raw const *source).cast_mut(), Relaxed);
-        // Release pairs with the Acquire in `env`: who sees it on has its source.
+        // Release pairs with the Acquire in `env`: a thread that sees it on also sees its source.
         self.enabled.store(ON, Release);
     }
 
@@ -168,7 +168,7 @@ impl Objects {
         self.buckets[i].lock(&env.patience).ok_or(Trouble::Stuck)
     }
 
-    /// There are no objects in a bucket, but for some that others may be adding.
+    /// A bucket has no objects, except some that others may be adding.
     pub(super) fn is_empty(&self, i: usize) -> bool {
         // SAFETY: chains are changed through atomics.
         unsafe { self.buckets[i].unlocked() }.is_empty()
@@ -476,7 +476,7 @@ impl Objects {
 /// What came of looking.
 enum Attempt {
     Done,
-    /// Told of after the lock was let go.
+    /// Reported after the lock was released.
     Faulty(Fault),
     /// The type has to be asked.
     Ask,

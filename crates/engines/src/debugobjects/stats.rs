@@ -34,7 +34,7 @@ pub struct Stats {
     pub objs_freed: u64,
     /// Times the global pool's lock was taken.
     pub pool_lock_acquired: u64,
-    /// Of these, how often it was found taken.
+    /// How often it was found taken.
     pub pool_lock_contended: u64,
     /// Operations that were not tracked.
     pub lost: u64,

@@ -40,9 +40,9 @@ enum Look {
 
 impl Objects {
     /// The memory from `from` to below `to` goes, and `how` says how
-    /// ([`object_end`](lockwright_ledger::rows::object::object_end)): takes the objects that begin
-    /// in it out, and tells of those that should not have been there: before their fixup, and again
-    /// if that has repaired them, as [`Objects::act`] does.
+    /// ([`object_end`](lockwright_ledger::rows::object::object_end)): removes the objects that
+    /// begin in it, and reports those that should not have been there: before their fixup, and
+    /// again if that has repaired them, as [`Objects::act`] does.
     pub fn check_no_obj_freed(
         &self,
         local: Option<&Local>,

@@ -1,5 +1,4 @@
-//! The state machine: one table from (state, operation) to what is to be said of it and the state
-//! that follows.
+//! The state machine: one table from (state, operation) to a verdict and the state that follows.
 //!
 //! ```text
 //!            init        activate        destroy
@@ -124,7 +123,7 @@ impl Rules {
     }
 }
 
-/// What is to be said of an operation in a state.
+/// The verdict on an operation in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! What a program says of its locks itself: names, subclasses, nest locks, wait types, declared
+//! A program's annotations of its locks: names, subclasses, nest locks, wait types, declared
 //! orders, pins, and waits that another thread ends.
 //!
 //! A name or subclass makes a class of its own. The rest is either a mark on a class or on a held
@@ -100,8 +100,8 @@ impl Core {
         }
         self.writer.update::<Class>(ident.class(), |row| row.locks = row.locks.saturating_sub(1));
         self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
-        // What is on record of the instance is on record under its old class: then it is another
-        // from now on.
+        // The instance may have records, and they name its old class: then it gets a new instance
+        // number.
         let is_on_record = self.recorded_lock(ident.inst()).is_some();
         let inst = match is_on_record {
             true => self.next_instance(),
@@ -127,7 +127,7 @@ impl Core {
         self.check_recorded(lock.class());
     }
 
-    /// In a forked child: what the program has said of its classes it need not say again.
+    /// In a forked child: the program need not annotate its classes again.
     pub fn inherit(&mut self, parent: &Self) {
         if !parent.annotations.wait_types {
             return;
@@ -142,8 +142,7 @@ impl Core {
         }
     }
 
-    /// The wait type of class `changed` is news: what is on record already has not been looked at
-    /// with it.
+    /// The wait type of class `changed` is new: checks the existing records with it.
     fn check_recorded(&mut self, changed: u32) {
         for id in 1..self.writer.len_of::<Node>() {
             let Some(&node) = self.writer.get::<Node>(id) else { continue };
@@ -189,9 +188,9 @@ impl Core {
         found
     }
 
-    /// Records an acquisition that may sleep while a lock is held whose waiters spin. Only where
-    /// the program has said of one of the two what it is: a mutex inside a spinlock alone is
-    /// common, if not nice.
+    /// Records an acquisition that may sleep while a lock is held whose waiters spin. Only if the
+    /// program has declared the type of one of the two: a mutex inside a spinlock alone is common,
+    /// if not nice.
     pub(super) fn check_wait_context(
         &mut self,
         thread: &mut ThreadState,
@@ -233,8 +232,8 @@ impl Core {
         }
     }
 
-    /// The thread ends the waits for `completion`. Whoever waits needs all that the thread holds
-    /// now to be taken: it is on record as taken inside the completion.
+    /// The thread ends the waits for `completion`. The waiters depend on each lock that the thread
+    /// holds now: those are recorded as taken inside the completion.
     pub fn completes(
         &mut self,
         thread: &mut ThreadState,
@@ -302,8 +301,8 @@ impl ThreadState {
         (held.flags & PINNED != 0 && is_last_release(&held)).then_some(held.pin)
     }
 
-    /// The reserved entry of instance `inst`, wherever it is: between the steps of an acquisition
-    /// that the program itself tells of, it may take other locks.
+    /// The reserved entry of instance `inst`, wherever it is: between the steps of an annotated
+    /// acquisition, the program may take other locks.
     fn reserved_entry(&self, inst: u32) -> Option<*mut Held> {
         let is_reserved =
             |held: &Held| held.addr == 0 && held.inst == inst && held.flags & DEAD == 0;
@@ -341,7 +340,7 @@ impl ThreadState {
         }
     }
 
-    /// The thread is on record as waiting for `addr`.
+    /// The thread's row says that it waits for `addr`.
     pub fn is_waiting_for(&self, addr: u64) -> bool {
         self.row.wait_seq & 1 == 1 && self.row.wait_addr == addr
     }

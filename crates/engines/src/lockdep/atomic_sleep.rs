@@ -13,7 +13,7 @@ use super::{Capture, Ident};
 const SLEEPS: u16 = 1 << 15;
 
 impl ThreadState {
-    /// The thread has told of this call at `site` before, with the same locks held in the same
+    /// The thread has recorded this call at `site` before, with the same locks held in the same
     /// segment.
     pub fn has_told_sleep(&mut self, call: u32, site: u64) -> bool {
         self.sleep_probe(call, site).is_hit()

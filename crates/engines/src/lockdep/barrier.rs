@@ -1,9 +1,9 @@
 //! Deadlocks in which threads wait at a barrier.
 //!
-//! Who waits at a barrier waits for others to come, whoever they are. So it waits for good if all
-//! who could come wait for good themselves: for a lock that a thread at the barrier holds, for its
-//! end, at another barrier. These are the largest set of threads each of which waits for one, or at a
-//! barrier for all, of the set. One thread that runs, or waits for something else, may come, or
+//! A thread at a barrier waits for any other threads to come. So it waits for good if all threads
+//! that could come wait for good themselves: for a lock that a thread at the barrier holds, for its
+//! end, at another barrier. They are the largest set in which each thread waits for one of the set,
+//! or at a barrier for all. One thread that runs, or waits for something else, may come, or
 //! create one that does; and so may one that was created and has not begun.
 
 use core::sync::atomic::Ordering::SeqCst;
@@ -111,7 +111,7 @@ impl Core {
         if !missing.all(|live| live.waits) {
             return None;
         }
-        // Who waits for what this one holds, if there is such a thread.
+        // A thread that waits for a lock of this one, if there is one.
         let waits_for_it = |other: &u32| {
             self.barrier_of(*other) != Some(barrier)
                 && self.ledger().get::<Thread>(*other).is_some_and(|row| {

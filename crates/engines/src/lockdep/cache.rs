@@ -34,7 +34,7 @@ impl Cache {
         (slot.node, slot.key == key)
     }
 
-    /// Remembers a chain, in the place of another perhaps.
+    /// Remembers a chain, and may overwrite another.
     pub(super) fn remember(&mut self, key: u64, node: u32) {
         self.slots[index(key)] = Slot { key, node, reserved: 0 };
     }

@@ -51,7 +51,7 @@ pub enum Origin<'a> {
 /// Places in the heap blocks of one allocation that make classes of their own.
 const OFFSETS_PER_STACK: u32 = 8;
 
-/// The classes on record, and locks.
+/// The recorded classes and locks.
 pub(super) struct Classes {
     classes: Index,
     locks: Index,
@@ -125,7 +125,7 @@ impl Classes {
         Some(id)
     }
 
-    /// Locks that lie in heap blocks are told apart by where the block was allocated and where in
+    /// Locks in heap blocks are classed by where the block was allocated and where in
     /// it they lie. A structure has few locks, each a class of its own; a block with many is an
     /// array, and they are one.
     ///

@@ -27,7 +27,7 @@ const FIRST_EVIDENCE: u32 = EVIDENCE_PER_NODE / 2;
 /// the path begins at this many below the top. (Locks released last-in-first-out are all named.)
 const REPLACED_DEPTH: usize = 64;
 
-/// The contexts on record, and their evidence.
+/// The recorded contexts, and their evidence.
 pub(super) struct Contexts {
     nodes: Index,
     evidence: Index,
@@ -135,7 +135,7 @@ fn node_key(row: &Node) -> u64 {
 
 impl Core {
     /// Validates an acquisition that [`ThreadState::probe`] did not know. To be called before the
-    /// thread may block, so that the order is on record even if it never gets the lock.
+    /// thread may block, so that the order is recorded even if it never gets the lock.
     pub fn enter(
         &mut self,
         thread: &mut ThreadState,
@@ -181,9 +181,9 @@ impl Core {
         Probe { key: probe.key, node, hit: true, passes }
     }
 
-    /// Who took the lock matters even if it held nothing: who joins the thread waits for that, too;
-    /// a writer makes readers wait for each other while it waits itself; and who never takes a mutex
-    /// can signal somebody who keeps that locked.
+    /// The acquiring thread matters even if it held nothing. A joiner of that thread waits for the
+    /// lock, too. A waiting writer makes readers wait for each other. And a thread that never takes
+    /// a mutex can signal one that keeps it locked.
     fn is_attested_alone(&self, lock: &Acquire) -> bool {
         let kind = self.writer.get::<Class>(lock.ident.class()).map_or(0, |class| class.kind);
         lock.mode & mode::TRY == 0 || is_mutex(kind)
@@ -255,8 +255,8 @@ impl Core {
     ) -> u32 {
         let node = self.wait_node(thread, wait, capture);
         if node != 0 {
-            // Who waits, and when: whoever signals may do so meanwhile, and which thread was joined
-            // here shows in what follows on the segment.
+            // The waiter and its segment: the signaller may signal meanwhile, and the next segment
+            // shows which thread was joined here.
             self.attest(node, thread.segment());
             thread.remember(probe.key, node);
         }

@@ -1,4 +1,4 @@
-//! A deadlock, put on record.
+//! Records a deadlock.
 
 use core::sync::atomic::Ordering::Release;
 
@@ -8,7 +8,7 @@ use super::core::{Core, held_of};
 
 impl Core {
     /// Records a deadlock: `cycle[i]` waits for a lock that `cycle[i + 1]` holds (the last one's
-    /// is held by the first). Returns false if it is on record already.
+    /// is held by the first). Returns false if it was recorded before.
     pub(super) fn report_deadlock(&mut self, cycle: &[u32], now_ns: u64) -> bool {
         let Some(&first) = cycle.first() else { return false };
         if self.is_reported(cycle) {

@@ -6,7 +6,7 @@
 //!   writes to. A thread's row has the addresses of those that it used last.
 //! - Calls that change a thread's signal mask are counted as the kernel counts interrupts that are
 //!   switched on and off.
-//! - Each acquisition computes the chain key anew from the locks held, and compares
+//! - Each acquisition recomputes the chain key from the locks held, and compares
 //!   ([`ThreadState::chain_agrees`]). If it is another, or the stack has left its array, lockdep
 //!   can be trusted no more, and stops.
 

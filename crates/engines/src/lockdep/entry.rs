@@ -17,7 +17,7 @@ pub(super) const CLOSER: u32 = 1 << 31;
 pub(super) const LENT: u16 = 1 << 8;
 /// [`Held::flags`]: being held, it is after another thread's hold.
 pub(super) const PASSING: u16 = 1 << 9;
-/// [`Held::flags`]: its release tells of a call site.
+/// [`Held::flags`]: its release decides about a call site.
 pub(super) const ON_TRIAL: u16 = 1 << 10;
 /// [`Held::flags`]: pinned.
 pub(super) const PINNED: u16 = 1 << 11;

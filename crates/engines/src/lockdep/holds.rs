@@ -37,7 +37,7 @@ const MOST_LINKS: u32 = 8;
 /// nothing held, what is remembered is the class, and would hide the lock that is awaited.
 const MOST_LOOKS: u32 = 64;
 
-/// The holds on record.
+/// The recorded holds.
 pub(super) struct Holds {
     /// The open ones by thread and lock, those that a thread has passed, and the elements of lists.
     index: Index,
@@ -58,7 +58,7 @@ impl Core {
         self.hand_on_but(thread, 0, 0);
     }
 
-    /// As [`Core::hand_on`], but for the lock at `but`; new holds have `links`.
+    /// As [`Core::hand_on`], without the lock at `but`; new holds have `links`.
     fn hand_on_but(&mut self, thread: &mut ThreadState, but: u64, links: u32) {
         self.pass_held(thread);
         let mut list = thread.row.awaited;
@@ -297,7 +297,7 @@ impl ThreadState {
         })
     }
 
-    /// A hold of the lock is on record that has not ended.
+    /// A recorded hold of the lock has not ended.
     fn lends(&self, inst: u32) -> bool {
         self.held().iter().any(|held| held.is_held() && held.inst == inst && held.flags & LENT != 0)
     }

@@ -40,7 +40,7 @@ pub struct Place<'a> {
     pub flags: u32,
 }
 
-/// Such places on record.
+/// The recorded places of that kind.
 pub(super) struct Interpreted {
     interpreter: Option<Interpreter>,
     /// By the host's key.

@@ -47,8 +47,8 @@ fn address_key(address: u64) -> u64 {
 }
 
 impl ThreadState {
-    /// The outermost held lock beyond position `after` of which it is not on record that the thread
-    /// idled with it, with its position. A semaphore may be another thread's to post.
+    /// The outermost held lock beyond position `after` that the thread has no record of idling
+    /// with, and its position. A semaphore may be another thread's to post.
     pub fn next_not_left(&self, after: u32) -> Option<(u32, Held)> {
         const SKIPPED: u16 = held_flag::LEFT | held_flag::SEMAPHORE | held_flag::IN_COND_WAIT;
         let mut held = (1..).zip(self.held()).skip(after as usize);
@@ -56,7 +56,7 @@ impl ThreadState {
         found.map(|(i, &held)| (i, held))
     }
 
-    /// The lock of a hold that is on record, if it is about to be released for good: its instance.
+    /// The instance of a lock with a recorded hold, if it is about to be released for good.
     pub fn ends_left(&mut self, addr: u64) -> Option<u32> {
         let i = self.find(addr)?;
         // SAFETY: `find` gave a valid position.
@@ -116,7 +116,7 @@ impl Core {
         }
     }
 
-    /// A hold that is on record is released. The row that has it, 0 if there is none.
+    /// A recorded hold is released. The row that has it, 0 if there is none.
     pub fn left_released(&mut self, thread: u32, inst: u32) -> u32 {
         let key = hold_key(thread, inst);
         let Some(row) = self.left.rows.get(&self.writer, key) else { return 0 };
@@ -133,8 +133,8 @@ impl Core {
         frames[..n].get(usize::from(LeftHeld::from_bits(row.detail).level)).copied()
     }
 
-    /// A lock that was taken by the call that returns to `address`, of which there is a hold on
-    /// record, has been released: after the function had returned (`outside`), or before.
+    /// A lock of the call that returns to `address`, which has a recorded hold, was released: after
+    /// the function had returned (`outside`), or before.
     pub fn left_elsewhere(&mut self, address: u64, outside: bool) {
         let Some(row) = self.left.rows.get(&self.writer, address_key(address)) else { return };
         self.change_left(row, |what| match outside {

@@ -1,5 +1,5 @@
-//! What a live thread needs beside its row: a cache of the chains that it has validated, and an
-//! array of held locks. Those of threads that have ended are handed to later ones.
+//! What a live thread needs in addition to its row: a cache of the chains that it has validated,
+//! and an array of held locks. Those of threads that have ended are handed to later ones.
 
 use core::ptr;
 

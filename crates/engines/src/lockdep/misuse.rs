@@ -33,7 +33,7 @@ pub struct Misuse {
 }
 
 impl Misuse {
-    /// Of a lock, by the calling thread alone.
+    /// A misuse of a lock by the calling thread alone.
     pub const fn new(kind: u8, addr: u64, ident: Ident) -> Self {
         Self { kind, mode: 0, addr, ident, other_thread: 0, other_stack: 0, detail: 0 }
     }
@@ -69,7 +69,7 @@ impl Abandoned {
     }
 }
 
-/// The misuses on record, and locks that nobody can release any more.
+/// The recorded misuses, and locks that no thread can release any more.
 pub(super) struct Misuses {
     recorded: Index,
     /// By instance: locks that threads held when they ended, and that nobody has released since.
@@ -121,8 +121,8 @@ impl Core {
 
     /// Records a misuse, or that it was met again. Returns its row, 0 if there is no room.
     pub(super) fn push_misuse(&mut self, row: Finding) -> u32 {
-        // A function may handle several signals, and a call in the place of a return has the return
-        // address of another.
+        // A function may handle several signals, and a tail call has the return address of another
+        // call.
         let what = match row.kind {
             finding_kind::UNSAFE_CALL | finding_kind::SLEEPS => row.detail,
             _ => 0,
@@ -182,7 +182,7 @@ impl Core {
         }
     }
 
-    /// Return address of the call that took a held lock, 0 if it is not on record.
+    /// Return address of the call that took a held lock, 0 if it was not recorded.
     fn call_of(&self, held: &Held) -> u64 {
         let stack = self.stack_of(held.node);
         self.writer.get::<Stack>(stack).map_or(0, |stack| self.writer.frame(stack.first))

@@ -63,7 +63,7 @@ pub use self::thread::{Chain, Probe, ThreadState};
 pub use self::wait::FutexWait;
 
 /// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
-/// into the lock or kept beside it.
+/// into the lock or kept in a side table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Ident(pub u64);

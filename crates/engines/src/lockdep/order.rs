@@ -1,4 +1,4 @@
-//! What orders threads beside creation and join: barriers, and semaphores used as a plain
+//! What orders threads apart from creation and join: barriers, and semaphores used as a plain
 //! hand-over.
 //!
 //! A barrier always separates what its threads do before from what they do after. A semaphore that
@@ -45,7 +45,7 @@ impl Round {
     }
 }
 
-/// Barriers, semaphores and the like on record.
+/// The recorded barriers, semaphores and the like.
 pub(super) struct Syncs {
     /// By address.
     index: Index,
@@ -91,8 +91,8 @@ impl Core {
         }
     }
 
-    /// The thread is about to wait at a barrier. `None` if its beginning is not on record. Of the
-    /// first [`SYNC_ROUNDS`] rounds it is recorded what they order.
+    /// The thread is about to wait at a barrier. `None` if its beginning was not recorded. The
+    /// first [`SYNC_ROUNDS`] rounds are recorded with what they order.
     pub fn barrier_arrives(&mut self, thread: &mut ThreadState, addr: u64) -> Option<Round> {
         let (id, row) = self.sync(sync_kind::BARRIER, addr)?;
         let is_kept = (row.rounds as usize) < SYNC_ROUNDS;
@@ -119,8 +119,8 @@ impl Core {
         Some(Round { sync: id, round: row.rounds, is_kept })
     }
 
-    /// Threads of this process are still to come in the round that a thread waits in, by what
-    /// [`Round::ident`] says of it.
+    /// Threads of this process are still to come in the round that a thread waits in, according to
+    /// [`Round::ident`].
     pub(super) fn is_round_open(&self, addr: u64, ident: Ident) -> bool {
         self.sync(sync_kind::BARRIER, addr).is_some_and(|(id, row)| {
             let round = Round { sync: id, round: row.rounds, is_kept: false };

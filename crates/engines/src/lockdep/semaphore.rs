@@ -44,8 +44,8 @@ impl ThreadState {
         self.row.tried != 0
     }
 
-    /// Remembers a failed trylock of a semaphore, and whether the thread holds that itself. Tells
-    /// of the one before, if it was not followed by a wait for the same semaphore.
+    /// Remembers a failed trylock of a semaphore, and whether the thread holds that itself. Returns
+    /// the one before, if no wait for the same semaphore followed it.
     pub fn try_failed(&mut self, addr: u64, is_own: bool, site: u64) -> Option<Tried> {
         let before = self.tried();
         // Semaphores are aligned.
@@ -79,8 +79,7 @@ pub struct Tried {
 }
 
 impl Core {
-    /// The semaphore proved to be no lock: it is on record as such, and no thread holds it any
-    /// more.
+    /// The semaphore proved to be no lock: its class is marked so, and no thread holds it any more.
     pub fn hand_over(&mut self, thread: Option<&mut ThreadState>, addr: u64, ident: Ident) {
         self.writer.update::<Class>(ident.class(), |row| {
             row.handed_over = row.handed_over.saturating_add(1);

@@ -15,7 +15,7 @@ use super::key::hash;
 use super::thread::ThreadState;
 use crate::index::Index;
 
-/// Locks of a class that are on record for one thread and one use. Several, since which lock a
+/// The most recorded locks of a class for one thread and one use. Several, since which lock a
 /// handler takes and which it may interrupt the holder of are what decides.
 const INSTANCES: u32 = 8;
 
@@ -136,8 +136,8 @@ impl Core {
         self.has_seen_enough(thread, lock, node)
     }
 
-    /// Of a chain of one lock, any lock of its class is a hit once it is remembered: so not before
-    /// some have been looked at.
+    /// Once a chain of one lock is remembered, any lock of its class is a hit: so it is not
+    /// remembered before some locks have been looked at.
     fn has_seen_enough(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) -> bool {
         let class = self.writer.get::<Class>(lock.ident.class());
         // A static lock is the only one of its class.
@@ -224,7 +224,7 @@ impl Core {
         }
     }
 
-    /// Signals that the program handles have changed: every thread validates its chains anew.
+    /// Signals that the program handles have changed: every thread validates its chains again.
     pub fn signals_changed(&mut self, mut open_of: impl FnMut(&ThreadState) -> u64) {
         let mut next = self.first_live();
         while let Some((id, _, after)) = self.live_thread(next) {

@@ -9,7 +9,7 @@ use super::core::Core;
 use super::key::hash;
 use crate::index::Index;
 
-/// The call stacks on record.
+/// The recorded call stacks.
 pub(super) struct Stacks {
     index: Index,
     epoch: u32,

@@ -67,7 +67,7 @@ impl Probe {
     }
 }
 
-/// A chain that an acquisition would make, but for its call site; see [`ThreadState::chain`].
+/// A chain that an acquisition would make, without its call site; see [`ThreadState::chain`].
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Chain(u64);
@@ -385,14 +385,14 @@ impl ThreadState {
         unsafe { AtomicU32::from_ptr((&raw const self.row.dirty).cast_mut()) }.load(Relaxed) != 0
     }
 
-    /// Begins all keys anew: the thread is in another segment.
+    /// Restarts all keys: the thread is in another segment.
     pub(super) fn set_segment(&mut self, segment: u32) {
         self.row.segment = segment;
         self.row.told_before = self.told();
         self.rekey();
     }
 
-    /// Computes the key of "nothing held" anew, from all that a validated chain is valid for: the
+    /// Recomputes the key of "nothing held" from all that a validated chain is valid for: the
     /// segment, the open signals and the handler that runs. A segment is one of its ledger: a
     /// forked child's thread, whose cache may have been its parent's, begins at another time.
     pub(super) fn rekey(&mut self) {

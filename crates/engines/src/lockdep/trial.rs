@@ -23,8 +23,8 @@ impl ThreadState {
         trial(held).filter(|_| is_last_release(held))
     }
 
-    /// Trials of all held locks. An address is tried a few times only: who holds thousands has few
-    /// candidates, and among the outermost.
+    /// Trials of all held locks. An address is tried a few times only: a thread that holds
+    /// thousands of locks has few candidates, among the outermost.
     pub fn trials(&mut self) -> impl Iterator<Item = Trial> {
         let last = self.row.last_trial.min(u64::from(self.depth()));
         self.row.last_trial = last;

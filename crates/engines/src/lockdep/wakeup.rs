@@ -1,20 +1,20 @@
-//! Who wakes those that wait for something that is no lock: a condition variable, or a semaphore
-//! that hands something over.
+//! The wakers of threads that wait for something other than a lock: a condition variable, or a
+//! semaphore that hands something over.
 //!
-//! A thread that waits and keeps a lock never wakes if whoever is to signal must take that lock
-//! first. What a thread takes on its way to a signal is what it took since it last told anybody
-//! anything: its *round*. So once a wait has kept a lock, each of the first few signals of the same
-//! object is put on record, and begins a new segment of its thread; in a new segment each
-//! acquisition is attested anew, and the reader sees which were made in the round. The fast path
+//! A thread that waits and keeps a lock never wakes if the signaller must take that lock first. The
+//! locks on a thread's way to a signal are those that it took since its last signal: its *round*.
+//! So once a wait has kept a lock, each of the first few signals of the same object is recorded,
+//! and begins a new segment of its thread. In a new segment each acquisition is attested again, so
+//! the reader sees which were made in the round. The fast path
 //! knows nothing of it, and what it costs ends after [`SIGNAL_ROUNDS`].
 //!
-//! A signal by a thread that does not hold the waiters' mutex is put on record, too, once for each
-//! place: it may come between a waiter's look at what it waits for and its wait, and be lost. So is
-//! a signal that wakes one of several kinds of waiters, and one that nobody had any use for.
+//! A signal by a thread that does not hold the waiters' mutex is recorded, too, once for each
+//! place: it may come between a waiter's check of its condition and its wait, and be lost. So is a
+//! signal that wakes one of several kinds of waiters, and one that no waiter could use.
 //!
-//! A thread that signals with a lock held, once, and ends soon after, may have told of just that. Who
-//! joins it with the lock held then knows, whether or not it had to wait for the signal. So signals
-//! with locks held are on record, by thread and context.
+//! A thread that signals with a lock held, once, and ends soon after, may have announced its end. A
+//! joiner that holds the lock then knows, whether or not it had to wait for the signal. So signals
+//! with locks held are recorded, by thread and context.
 
 use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{
@@ -38,7 +38,7 @@ const MOST_SEGMENTS: u32 = 64;
 /// Contexts in which one thread signals with locks held.
 const MOST_HOLDING: u32 = 16;
 
-/// What signals are on record.
+/// The recorded signals.
 pub(super) struct Wakeups {
     /// How many: of each thread, of each thread and object, and of each call.
     told: Index,
@@ -69,13 +69,13 @@ impl ThreadState {
         hash(&[self.row.acquisitions, self.told()])
     }
 
-    /// What the signal of the object at `addr` is remembered as, if it need not be told any more.
+    /// The key that remembers the signal of the object at `addr`, if it need not be recorded again.
     pub fn probe_signal(&mut self, addr: u64) -> Probe {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::TRY, 0)
     }
 
-    /// What a signal of the object at `addr` with the locks held that are is remembered as, if it need
-    /// not be told any more.
+    /// The key that remembers a signal of the object at `addr` with the present locks held, if it
+    /// need not be recorded again.
     pub fn probe_signal_holding(&mut self, addr: u64) -> Probe {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::READ, 0)
     }
@@ -150,7 +150,8 @@ impl Core {
         true
     }
 
-    /// A row for a signal of the thread, which holds the locks of `node`, but for its kind and detail.
+    /// A row for a signal of the thread, which holds the locks of `node`; its kind and detail are
+    /// left to the caller.
     fn signal(
         &mut self,
         thread: &ThreadState,
@@ -206,9 +207,9 @@ impl Core {
         }
     }
 
-    /// What the thread does with a condition variable by a call that returns to `site`, which may be
-    /// made for many callers: each of the first few is put on record. Remembered as `probe` once this
-    /// need not be told any more.
+    /// What the thread does with a condition variable by a call that returns to `site`, which may
+    /// be made for many callers: each of the first few is recorded. Remembered as `probe` once it
+    /// need not be recorded again.
     pub fn at_call(
         &mut self,
         thread: &mut ThreadState,

@@ -67,7 +67,7 @@ impl Core {
             if !self.owns(id, wanted.wait_addr, wants) {
                 continue;
             }
-            // Who is joined may have been cancelled, which ends a wait for a semaphore.
+            // The joined thread may have been cancelled, which ends a wait for a semaphore.
             if wants & mode::JOIN != 0 && self.lock_kind(thread.wait_class) == lock_kind::SEMAPHORE
             {
                 continue;

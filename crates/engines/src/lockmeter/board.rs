@@ -160,7 +160,7 @@ impl Boards {
     /// look, which fails if another thread loses the processor while it works on a board.
     ///
     /// # Safety
-    /// `board` is a mapped row, zero but for its state, that is in no list yet. It stays mapped.
+    /// `board` is a mapped row, zero except its state, that is in no list yet. It stays mapped.
     pub unsafe fn add(&self, addr: u64, now: u64, board: *mut Board) -> Place {
         // SAFETY: the caller's promise.
         let row = unsafe { SharedRow::new(board) };
@@ -276,7 +276,7 @@ fn add_to(row: BoardSums<'_>, hold: &Hold) {
 fn hold_after(row: &BoardSums<'_>, holds: u64) -> Option<(u32, u64)> {
     let i = holds as usize % BOARD_HOLDS;
     let is_there = (1..=BOARD_HOLDS as u64).contains(&row.holds.wrapping_sub(holds));
-    // Of a site beyond those told apart there is no sum to correct.
+    // A site without a row of its own has no sum to correct.
     is_there.then(|| (row.hold_sites[i], row.hold_since[i]))
 }
 

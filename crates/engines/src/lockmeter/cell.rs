@@ -218,8 +218,8 @@ impl CellRef {
         unsafe { ((*self.row()).holds, (*self.row()).hold_ticks) }
     }
 
-    /// A hold has been counted since [`CellRef::holds`] gave `before`: looks whether it is the
-    /// shortest. Where a handler's came with it, that is not known of either.
+    /// A hold has been counted since [`CellRef::holds`] gave `before`: checks whether it is the
+    /// shortest. If a handler's hold came with it, that is not known for either.
     pub fn shortest_hold(self, before: (u64, u64)) {
         let (holds, ticks) = self.holds();
         if holds == before.0 + 1 {

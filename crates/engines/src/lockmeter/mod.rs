@@ -1,4 +1,4 @@
-//! lockmeter: which lock, which caller, held by whom, for how long.
+//! lockmeter: which lock, which caller, which holder, for how long.
 //!
 //! Each thread counts in cells of its own, one per call site that it has been at; nothing that is
 //! shared is written unless somebody waits, or a histogram's buckets are not used enough to be a
@@ -6,11 +6,12 @@
 //! that no hold is made longer by it; meanwhile the acquisition stands in the thread's stack of
 //! held locks.
 //!
-//! **Blame.** A lock that somebody waits for has a board ([`board`]), on which holders that leave
-//! add how long they held it. A waiter's wait is charged to them by the difference that its wait
-//! made. Who holds a lock that nobody waits for adds nothing anywhere.
+//! **Blame.** A contended lock has a board ([`board`]), on which each leaving holder adds its hold
+//! time. A wait is charged to the holders whose sums grew while it lasted. A holder of an
+//! uncontended lock adds nothing anywhere.
 //!
-//! The model is the kernel's lockmeter (document 2), without its faults: see docs.
+//! The model is the kernel's lockmeter, as Hansen's 2002 patches used it, without its faults: see
+//! docs.
 
 pub mod board;
 mod cell;

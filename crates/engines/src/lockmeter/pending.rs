@@ -1,4 +1,4 @@
-//! A wait that is over but not on record yet: it is written down once the lock is let go again.
+//! A wait that is over but not recorded yet: it is recorded once the lock is released again.
 
 use lockwright_ledger::rows::meter::BOARD_SITES;
 

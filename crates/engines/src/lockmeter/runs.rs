@@ -70,7 +70,7 @@ pub(super) unsafe fn count_shared(bucket: *mut Bucket, index: usize) -> Option<M
     // SAFETY: the caller's promise; 2-aligned, and of a shared row only used as an atomic.
     unsafe {
         let count = AtomicU16::from_ptr((&raw mut (*bucket).counts).cast::<u16>().add(index));
-        // Relaxed: nothing else is told by it.
+        // Relaxed: it publishes nothing else.
         let is_full = count.fetch_add(1, Relaxed) == u16::MAX;
         is_full.then(|| Missing::Carry((*bucket).id, index as u32))
     }

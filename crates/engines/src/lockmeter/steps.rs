@@ -1,5 +1,5 @@
 //! Acquisitions that come in steps: what is under way between them lies in the thread's stack of
-//! held locks, as an entry that is not held yet, and a wait beside the waits that are kept
+//! held locks, as an entry that is not held yet, and a wait with the waits that are kept
 //! ([`super::pending`]).
 
 use core::ptr;

@@ -36,7 +36,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Of a held lock; `None` of an entry that is none.
+    /// The hold of a held lock; `None` for an entry that is none.
     #[inline(always)]
     pub fn of(held: &Metered) -> Option<Self> {
         CellRef::at(held.cell).map(|cell| Self { since: held.since, cell })
@@ -314,8 +314,8 @@ impl MeterThread {
         }
     }
 
-    /// Takes the innermost held lock off: what [`MeterThread::innermost`] said of it, which so need
-    /// not be kept while the lock is let go.
+    /// Takes the innermost held lock off, and returns what [`MeterThread::innermost`] returned for
+    /// it. So no caller keeps that while the lock is released.
     ///
     /// # Safety
     /// Something is held.
@@ -543,8 +543,8 @@ impl MeterThread {
         place.cell.take().map(|cell| Pending { cell: Some(cell), ..*place })
     }
 
-    /// Where and since when the thread of row `other` holds `addr`, as far as can be told while it
-    /// runs.
+    /// Where and since when the thread of row `other` holds `addr`, as far as that is known while
+    /// it runs.
     ///
     /// # Safety
     /// `other` is a mapped thread row.

@@ -53,7 +53,8 @@ static ASKED: AtomicPtr<Objects> = AtomicPtr::new(std::ptr::null_mut());
 static ASKED_FROM: AtomicPtr<Local> = AtomicPtr::new(std::ptr::null_mut());
 static ANSWERS: AtomicU64 = AtomicU64::new(0);
 
-/// A type's function that does what programs do: it tells of objects, and of this one.
+/// A type's function that does what programs do: it reports operations on objects, this one
+/// included.
 unsafe extern "C" fn is_static(addr: *mut c_void) -> bool {
     let (objects, local) = (ASKED.load(Relaxed), ASKED_FROM.load(Relaxed));
     // SAFETY: the test's.
@@ -81,7 +82,7 @@ fn a_types_function_may_tell_of_objects() {
     assert_eq!((ANSWERS.load(Relaxed), objects.stats().lost), (2, 0));
 }
 
-/// A fault is told with no lock held: whoever is told may go on with the object.
+/// A fault is reported with no lock held: the host may go on with the object.
 #[test]
 fn who_is_told_may_tell_of_objects() {
     let objects = objects(Switches::PATCHED);
@@ -176,8 +177,8 @@ fn a_forked_child_goes_on() {
     });
 }
 
-/// What threads had that are not in a forked child goes to its pool, but for those within an
-/// operation.
+/// The records of threads that a forked child does not have go to its pool, except of threads
+/// within an operation.
 #[test]
 fn records_of_threads_that_are_not_there_are_not_lost() {
     let objects = objects(Switches::PATCHED);

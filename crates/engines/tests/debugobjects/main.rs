@@ -1,4 +1,4 @@
-//! debugobjects' engine against what it is told.
+//! Tests of debugobjects' engine, by the operations that it gets.
 
 mod host;
 mod interrupt;

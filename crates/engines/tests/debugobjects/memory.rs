@@ -56,7 +56,7 @@ fn without_memory_it_turns_itself_off() {
             let stats = objects.stats();
             assert_eq!(stats.pool_used, tracked, "{switches:?}, {mappings} mappings");
             // A mapping has 64 KiB; its records are at most as many as that has cache lines. All
-            // were used but for what a thread's pool looked ahead.
+            // were used except those that a thread's pool took in advance.
             assert!(stats.objs_allocated <= u64::from(mappings) * 1024);
             assert!(stats.pool_free + stats.on_free_list < 16, "{stats:?}");
             // Nothing is said any more, whatever is done, and be there memory again.

@@ -40,7 +40,7 @@ struct Model {
     warnings: u64,
 }
 
-/// What is done, as the model is told.
+/// An operation, as the model gets it.
 struct Told {
     addr: u64,
     op: Operation,
@@ -229,7 +229,7 @@ fn run(table: &'static Table, seed: u64, steps: u64, switches: Switches) -> Resu
             }
         } else {
             let counts = (random.below(2) as u32, random.below(2) as u32);
-            // An active state's fingerprint cannot be told.
+            // An active state has no fingerprint.
             let fingerprint = if op == Operation::ActiveState { 0 } else { random.below(2) };
             let should = model.apply(descr, &Told { addr, op, now, fingerprint, counts });
             let found = match op {
@@ -317,7 +317,7 @@ fn the_model_notices_a_broken_table() {
     }
 }
 
-/// What a fault tells of what was done before.
+/// A fault has the object's past operations.
 #[test]
 fn a_fault_has_the_objects_history() {
     let objects = super::host::objects(Switches::PATCHED);

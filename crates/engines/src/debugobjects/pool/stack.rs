@@ -8,7 +8,7 @@ use super::BATCH;
 #[repr(C)]
 pub(in super::super) struct Free {
     next: *mut Free,
-    /// Of a whole batch's first record: the batch below.
+    /// In the first record of a whole batch: the batch below.
     below: *mut Free,
 }
 

@@ -1,4 +1,5 @@
-//! The five patches of document 1, and what the kernel has had since 2024, each to be left out.
+//! Long's five debugobjects patches of 2019, and what the kernel has had since 2024, each to be
+//! left out.
 
 /// A set of switches.
 #[repr(transparent)]
@@ -16,7 +17,7 @@ impl Switches {
     /// 4: what is too much is given back to the slab at most ten times a second, 1,024 records at a
     /// time, and not at once and whole.
     pub const LAZY_FREE: Self = Self(1 << 3);
-    /// 5: faults are told after the bucket's lock is let go.
+    /// 5: faults are reported after the bucket's lock is released.
     pub const TELL_UNLOCKED: Self = Self(1 << 4);
     /// 6: pools are stacks of batches, a batch is moved by one pointer; nothing is given back to
     /// the slab while more is in use than on the average of late.

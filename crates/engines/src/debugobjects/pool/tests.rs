@@ -23,7 +23,7 @@ unsafe fn unmap(at: *mut u8, bytes: usize) {
 
 static SOURCE: Source = Source { map, unmap, relax: |_| std::thread::yield_now() };
 
-/// Of a process that forked `era - 1` times.
+/// The environment of a process that forked `era - 1` times.
 fn env(era: u32, switches: Switches) -> Env {
     let patience = Patience { turns: Patience::SHORT, relax: SOURCE.relax, era };
     Env { source: &SOURCE, switches, patience }
