@@ -50,8 +50,8 @@ impl Stacks {
         own_frames(stack).first().map(|frame| self.frame(frame, None))
     }
 
-    /// `function (file:line)`, or as much of it as is known. The file `beside` is shown with its
-    /// whole path elsewhere, so the last part of its name is enough.
+    /// `function (file:line)`, or as much of it as is known. If the place next to this one shows
+    /// the same file with its whole path, the last part of its name is enough here.
     pub fn frame(&self, frame: &Frame, beside: Option<&str>) -> String {
         let function = frame.function.as_deref().map(function);
         if let (Some(file), Some(line)) = (&frame.file, frame.line) {
