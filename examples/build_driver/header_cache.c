@@ -10,7 +10,7 @@
 enum { BUCKETS = 64, HEADER_BYTES = 2048 };
 
 struct header {
-	/* Of the bucket's lock. */
+	/* Guarded by the bucket's lock. */
 	struct header *next;
 	uint32_t id, users;
 	/* Held while it is parsed; what follows is its own. */

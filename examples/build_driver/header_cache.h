@@ -1,6 +1,6 @@
-/* Parsed headers: a hash table under a reader-writer lock, with a mutex for each bucket and each entry. Who wants a
- * header that is not there parses it; others that want it wait meanwhile. What nobody uses is forgotten if there is
- * too much of it, and parsed again when it is wanted again. */
+/* Parsed headers: a hash table under a reader-writer lock, with a mutex for each bucket and each entry. The first
+ * thread that wants a missing header parses it; others that want it wait. If there are too many headers, unused ones
+ * are dropped, and parsed again when a thread wants them. */
 #ifndef HEADER_CACHE_H
 #define HEADER_CACHE_H
 

@@ -11,7 +11,7 @@
 #include "random.h"
 #include "text.h"
 
-/* Of the symbols of a step, a unit keeps so many for the end. */
+/* A unit keeps so many symbols of a step for the end. */
 enum { KEPT = 16 };
 
 /* A scope of a unit: created where it begins, destroyed with the unit's job. */

@@ -18,7 +18,7 @@ static struct {
 	struct node **heap;
 	size_t count;
 
-	/* Who finds nothing in the queue sleeps here. Held before the lock, never after. */
+	/* A thread that finds the queue empty sleeps here. Taken before the lock, never after. */
 	pthread_mutex_t idle;
 	pthread_cond_t pushed;
 	atomic_uint sleepers;
@@ -87,7 +87,7 @@ static void push(struct node *node)
 	lock_queue();
 	heap_add(node);
 	unlock_queue();
-	/* Who sleeps, or is about to, has counted itself before it looked into the queue. */
+	/* A thread that sleeps, or is about to, counted itself before it looked into the queue. */
 	if (atomic_load(&pool.sleepers) == 0)
 		return;
 	mutex_lock(&pool.idle);

@@ -1,7 +1,7 @@
 /* A file system in memory with ext2's operations, under a big kernel lock as in Linux 2.4.17.
  *
- * Functions have the names that they had there, as a lockmeter table shows call sites by them. What they do is
- * written anew.
+ * Functions have the names that they had there, so that a lockmeter table shows the same call sites. Their code
+ * is new.
  *
  * Locks, in the order in which they are taken:
  *
@@ -13,7 +13,7 @@
  *     d_lock              what is known of a directory's names
  *     i_lock              references and links of an inode
  *
- * Who has kernel_flag and must wait for s_lock gives it up meanwhile, as for any sleep.
+ * A thread that must wait for s_lock gives kernel_flag up meanwhile, as for any sleep.
  */
 #ifndef BKL_FS_H
 #define BKL_FS_H

@@ -6,7 +6,7 @@
 
 static unsigned faults;
 
-/* What was seen, against what is on record. */
+/* What was seen, to compare with what is recorded. */
 static unsigned char *block_used;
 static uint32_t *names_seen;
 static uint32_t blocks_of[OWNERS], inodes_of[OWNERS], used_blocks, used_inodes;

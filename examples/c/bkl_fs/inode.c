@@ -174,7 +174,7 @@ static void ext2_truncate(struct inode *inode)
 
 	for (int i = 0; i < DIRECT + 2; i++)
 		if (was[i]) {
-			/* Of a directory they may be waiting to be written. */
+			/* A directory's blocks may be waiting to be written. */
 			if (i < DIRECT)
 				test_and_clear_buffer_dirty(was[i]);
 			free_branch(inode, &run, was[i], i < DIRECT ? 0 : i - DIRECT + 1);

@@ -89,7 +89,7 @@ struct inode *iget(uint32_t ino)
 void iput(struct inode *inode)
 {
 	lw_mutex_lock(&inode->i_lock);
-	/* Who is the last user of an inode without names is the only one that knows it. */
+	/* An inode without names is known only to its last user. */
 	bool last = --inode->count == 0 && inode->links == 0;
 	lw_mutex_unlock(&inode->i_lock);
 

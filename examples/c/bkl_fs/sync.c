@@ -27,7 +27,7 @@ static uint32_t checksum(const void *data, size_t bytes)
 	return b;
 }
 
-/* Who changes the block meanwhile, in a file, marks it afterwards: it is sent again. */
+/* A thread that changes a file's block meanwhile marks it afterwards: it is sent again. */
 static uint32_t send_block(const void *data)
 {
 	unsigned char *to = queue[written_blocks++ % 256];

@@ -97,7 +97,7 @@ unsafe impl<P: Platform, const WAITS: bool> Exclusive for Anderson<P, WAITS> {
 lock_library! {
     Lock::exclusive::<Anderson<Hosted, true>>(c"anderson", c"Anderson's array lock").overtakes(0),
     Lock::exclusive::<Anderson<Hosted, false>>(c"anderson_busted", c"one that does not wait"),
-    // One of lockwright's own: what the simulator says of it is what it says of its `ticket`.
+    // One of lockwright's own: the simulator's figures for it are those for its `ticket`.
     Lock::exclusive::<RawTicket<Hosted>>(c"my_ticket", c"lockwright's ticket lock, from here")
         .overtakes(0),
 }
