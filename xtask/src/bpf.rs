@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::workspace::{output, root, target_dir};
 
-/// Builds the BPF objects anew, from crates/bpf/programs into crates/bpf/objects.
+/// Rebuilds the BPF objects, from crates/bpf/programs into crates/bpf/objects.
 #[derive(Debug, Args)]
 pub struct BpfArgs {}
 

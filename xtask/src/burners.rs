@@ -1,4 +1,5 @@
-//! Processes that burn CPU beside the checks: what passes beside them depends on no time and no load.
+//! Processes that burn CPU during the checks: a check that passes then depends on no time and no
+//! load.
 
 use std::process::{Child, Command};
 

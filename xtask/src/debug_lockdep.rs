@@ -35,7 +35,7 @@ pub fn run() -> Result<(), String> {
     cargo(
         &[&["test", "--package", "lockwright-engines", "--test", "lockdep"], &feature[..]].concat(),
     )?;
-    // Alone, it would be built anew with fewer features.
+    // Alone, it would be rebuilt with fewer features.
     cargo(&["build", "--package", "lockwright-cli", "--package", "xtask"])?;
     let library = preload_build("debug-lockdep", true)?;
     let work = fresh_folder(target_dir().join("debug-lockdep"))?;

@@ -1,8 +1,8 @@
 //! `cargo xtask gallery`: the reports of docs/gallery.md, as the tool of now makes them.
 //!
 //! Each is a script in `xtask/gallery`, which runs a program under the tool. Its text and screenshot go
-//! between the marks of its name in the document; what is said of it stands outside them, and is
-//! written by people.
+//! between the marks of its name in the document; the text about it stands outside them, and people
+//! write it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const WORK: &str = "/tmp/lockwright-gallery";
 /// Lines of a report that are shown, unless its script says otherwise.
 const LINES: usize = 48;
 
-/// Of a screenshot, in pixels, likewise.
+/// The size of a screenshot, in pixels, likewise.
 const HEIGHT: usize = 1300;
 const WIDTH: usize = 1200;
 
@@ -35,7 +35,7 @@ pub struct GalleryArgs {
     #[arg(value_name = "NAME")]
     pub only: Vec<String>,
 
-    /// The tool; built anew if not given, as it is released.
+    /// The tool; built as it is released if not given.
     #[arg(long, value_name = "FILE")]
     pub lockwright: Option<PathBuf>,
 }

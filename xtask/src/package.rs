@@ -1,7 +1,7 @@
 //! The check of what is published: the crates are packaged, and the command is installed from the
 //! packages alone.
 //!
-//! Nothing of the workspace is beside them then, no network is used, and the target directory is
+//! Nothing of the workspace is near them then, no network is used, and the target directory is
 //! empty.
 
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Command;
 use crate::test::Extent;
 use crate::workspace::{cargo_command, output, read, root, target_dir};
 
-/// The crates that are published, and the files that each must have beside its sources.
+/// The crates that are published, and the files that each must have in addition to its sources.
 const PUBLISHED: &[&str] = &[
     "lockwright",
     "lockwright-console",

@@ -118,7 +118,7 @@ fn check(model: &Path, extent: Extent) -> Result<(), String> {
 
 /// A run of Spin or two.
 enum Task {
-    /// Of the model as it is.
+    /// A search of the model as it is.
     Search(&'static Search),
     /// With the fault of this number.
     Fault(u32),

@@ -50,7 +50,7 @@ pub fn run(args: &SwapArgs) -> Result<(), String> {
     succeeds(tests.env("LOCKWRIGHT_CI", "1"))
 }
 
-/// The end to end tests, to be told which.
+/// The end to end tests; the caller adds which.
 fn tests() -> Command {
     let mut cargo = cargo_command();
     cargo.args(["test", "--quiet", "--package", "lockwright-cli", "--test", "e2e", "--"]);

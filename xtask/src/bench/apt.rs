@@ -20,7 +20,7 @@ pub enum Kind {
 pub struct Apt {
     dir: PathBuf,
     options: Vec<String>,
-    /// What there is to say of lists that could not be had.
+    /// The message about lists that could not be fetched.
     no_lists: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Apt {
         Ok(std::iter::once(package).chain(names).map(str::to_owned).collect())
     }
 
-    /// Why `what` is not to be had, by what was said of it.
+    /// Why `what` cannot be fetched, by apt's message `said`.
     pub fn why(&self, what: &str, said: &str) -> String {
         match &self.no_lists {
             None => format!("{what} is not to be had: {}", last_lines(said)),

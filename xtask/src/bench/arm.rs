@@ -152,7 +152,7 @@ impl Bench {
         }
     }
 
-    /// Builds a C program that lies beside this file.
+    /// Builds a C program in this file's directory.
     pub fn build(&self, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
         self.compile("cc", name, name, flags)
     }

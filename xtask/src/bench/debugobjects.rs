@@ -1,5 +1,5 @@
-//! `cargo xtask bench debugobjects`: what each of document 1's patches is worth in the engine's
-//! pools, and what `lockwright check` costs programs that allocate and free a lot.
+//! `cargo xtask bench debugobjects`: what each of Long's 2019 debugobjects patches is worth in the
+//! engine's pools, and what `lockwright check` costs programs that allocate and free a lot.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -139,7 +139,7 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
 fn measure(program: &Path, size: &Size, rounds: usize) -> Result<Pools, String> {
     let mut runs: Vec<Vec<Value>> = ARMS.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
-        // Who goes first takes turns.
+        // The arms take turns to go first.
         for i in 0..ARMS.len() {
             let arm = (i + round) % ARMS.len();
             let mut command = Command::new(program);

@@ -1,5 +1,5 @@
-//! What was simulated of the five documents, in docs/tables.md: each document's part of docs/simulated.md at
-//! the end of its own, and the locks from 1 to 144 CPUs.
+//! The simulated figures in docs/tables.md: each section gets its part of docs/simulated.md at its end, and the locks
+//! from 1 to 144 CPUs.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const BEGINS: &str = "### On the published machine, simulated";
 /// The section of docs/simulated.md that is put in as it is, at the end.
 const SCALING: &str = "From 1 to 144 CPUs";
 
-/// Puts the figures of `simulated` into the page `tables`, in the place of those that it has.
+/// Puts the figures of `simulated` into the page `tables`, and overwrites those that it has.
 pub fn put(tables: &str, simulated: &str) -> String {
     let parts: Vec<(&str, &str)> = sections(simulated).collect();
     let part_of =

@@ -21,7 +21,7 @@ const CASES: [(&str, &str); 4] = [
     ("new", "a mutex that is new"),
     (COUNTED, "control: a counter that both write to"),
 ];
-/// The planted fault: one line beside the lock's must be found.
+/// The planted fault: one line other than the lock's must be found.
 const COUNTED: &str = "counted";
 /// In what.
 const ARMS: [(Arm, &str); 3] =
@@ -76,7 +76,7 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
         Err(why) => skipped = Some(why),
         Ok(valgrind) => {
             let program = bench.build("turns", &[])?;
-            // What must hold, once: of a new mutex nothing must, and who takes a shared one takes it as one's own.
+            // What must hold, once: nothing for a new mutex, and a shared one is taken as a thread's own.
             let wanted = |case: &str, arm: &str| {
                 options.only.as_ref().is_none_or(|text| case.contains(text.as_str()))
                     && (!options.smoke || (["shared", COUNTED].contains(&case) && arm != "native"))

@@ -1,5 +1,5 @@
 //! `cargo xtask bench meter`: what `lockwright meter` costs, every hold timed or few of them,
-//! beside what bpftrace's probes and Helgrind cost.
+//! compared with bpftrace's probes and Helgrind.
 
 use std::fmt::Write;
 use std::fs;
@@ -95,7 +95,8 @@ fn compare(
             }
             _ => true,
         }));
-        // Who goes first takes turns: a later one may find warmer caches, or a hotter processor.
+        // The arms take turns to go first: a later one may find warmer caches, or a hotter
+        // processor.
         let arms_of_round = order.len();
         order.rotate_left(round % arms_of_round);
         let mut measured = Vec::new();

@@ -1,8 +1,8 @@
 //! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter`
 //! cost, against the same program alone. `bench debugobjects`: what the pools of debugobjects are
-//! worth. `bench programs`: whole programs and their memory, beside Valgrind's tools. `bench swap`:
-//! whole programs on other locks. `bench lines`: the cache lines that locks touch under the engines.
-//! `bench cost`: whether reports say the truth about what the tool took.
+//! worth. `bench programs`: whole programs and their memory, compared with Valgrind's tools. `bench
+//! swap`: whole programs on other locks. `bench lines`: the cache lines that locks touch under the
+//! engines. `bench cost`: whether reports say the truth about what the tool took.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs
 //! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
@@ -76,11 +76,12 @@ pub enum What {
     Listings(BenchOptions),
     /// What reports say the tool took, compared with what it took: docs/bench/cost.md.
     Cost(CostOptions),
-    /// The tables of the five documents, published beside measured: docs/tables.md.
+    /// The tables of five sets of kernel patches, published next to measured: docs/tables.md.
     Tables(TablesOptions),
-    /// The locks beside those of C and C++ libraries, which are built first: docs/bench/peers.md.
+    /// The locks compared with those of C and C++ libraries, which are built first:
+    /// docs/bench/peers.md.
     Peers(PeersOptions),
-    /// The published tables beside simulated ones, and machines larger than this one: docs/simulated.md.
+    /// The published tables compared with simulated ones, and machines larger than this one: docs/simulated.md.
     Simulated(SimulatedOptions),
 }
 
@@ -195,11 +196,12 @@ fn conclude(options: &BenchOptions, json: &Value, is_complete: bool) -> Result<(
     Ok(())
 }
 
-/// Compares a workload in two arms, the first of which the other is held against.
+/// Compares the second of a workload's two arms with the first.
 fn compare(workload: &mut Workload, arms: [Arm; 2], rounds: usize) -> Result<Line, String> {
     let (mut native, mut check) = (Vec::new(), Vec::new());
     for round in 0..rounds {
-        // Who goes first alternates: the second may find warmer caches, or a hotter processor.
+        // The arms alternate in going first: the second may find warmer caches, or a hotter
+        // processor.
         let order = if round % 2 == 0 { arms } else { [arms[1], arms[0]] };
         for arm in order {
             let value = (workload.measure)(arm).map_err(|e| format!("{}: {e}", workload.name))?;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench peers`: builds the locks of C and C++ that `lockwright-lab bench locks` holds ours
-//! against, and runs it with them.
+//! `cargo xtask bench peers`: builds the locks of C and C++ that `lockwright-lab bench locks` compares
+//! with ours, and runs it with them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
     // Of some cells, no line has all its points.
     let has_plots = options.write && !is_sampled(&options.arguments);
     if has_plots {
-        // Of what is no longer measured there shall be none.
+        // Plots of cells that are no longer measured shall go.
         let _ = fs::remove_dir_all(&plots);
         command.arg("--plot").arg(&plots);
     }
@@ -141,7 +141,7 @@ fn page_name(arguments: &[String]) -> String {
     if is_sampled(arguments) { name + "-sampled" } else { name }
 }
 
-/// Whether some cells of a sweep are measured in place of all.
+/// Whether some cells of a sweep are measured instead of all.
 fn is_sampled(arguments: &[String]) -> bool {
     arguments.iter().any(|argument| argument == "--cells")
 }
@@ -230,7 +230,7 @@ impl Library {
     }
 }
 
-/// Of what `dpkg-query -s` says.
+/// Whether `dpkg-query -s` says that a package is installed.
 fn is_installed(text: &str) -> bool {
     text.lines().any(|line| line == "Status: install ok installed")
 }

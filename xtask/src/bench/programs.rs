@@ -143,7 +143,8 @@ fn rounds_of(program: &mut Whole, rounds: usize) -> Result<Vec<Round>, String> {
         }
         let arms = ARMS.iter().map(|&(arm, size, _)| (arm, size));
         order.extend(arms.filter(|(arm, size)| *size == Size::Full || others.contains(arm)));
-        // Who goes first takes turns: a later one may find warmer caches, or a hotter processor.
+        // The arms take turns to go first: a later one may find warmer caches, or a hotter
+        // processor.
         let len = order.len();
         order.rotate_left(round % len);
         let measured = order
@@ -223,7 +224,7 @@ impl Table {
         for line in lines {
             let small = line.small.as_ref().map_or_else(|| "-".to_owned(), self.alone);
             let (aim, shown) = (self.aim)(line).unzip();
-            // Only the tool's own arms are held against it.
+            // Only the tool's own arms are compared with the aim.
             let [check, meter, run] = [0, 1, 2].map(|arm| self.cell(line.arms[arm].as_ref(), aim));
             let [helgrind, drd, tsan] =
                 [3, 4, 5].map(|arm| self.cell(line.arms[arm].as_ref(), None));

@@ -1,5 +1,5 @@
-//! `cargo xtask bench simulated`: the published tables beside simulated ones, and the locks on machines larger than this
-//! one: docs/simulated.md. All of it is virtual time, so it does not matter what else this machine does.
+//! `cargo xtask bench simulated`: the published tables compared with simulated ones, and the locks on machines larger
+//! than this one: docs/simulated.md. All of it is virtual time, so it does not matter what else this machine does.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -114,7 +114,7 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
         true => root().join("docs").join(PLOTS),
         false => target_dir().join("bench/simulated"),
     };
-    // Of what is no longer simulated there shall be none.
+    // Plots of what is no longer simulated shall go.
     let _ = fs::remove_dir_all(&plots);
     fs::create_dir_all(&plots).map_err(|e| format!("{}: {e}", plots.display()))?;
     let sim = |arguments: &[String]| -> Result<Value, String> {
@@ -159,7 +159,7 @@ tables here support them, and no absolute figure. [tables.md](tables.md) has the
 
 ";
 
-/// The published figures beside the simulated ones, a table for each source.
+/// The published figures next to the simulated ones, a table for each source.
 fn truth(page: &mut String, truth: &Value) -> Result<(), String> {
     let list = |name: &str| truth[name].as_array().ok_or(format!("no {name} in --truth"));
     let (figures, claims) = (list("figures")?, list("claims")?);

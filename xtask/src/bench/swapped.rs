@@ -12,8 +12,8 @@ use super::usage::Usage;
 use super::whole::{self, Size, Whole};
 use super::{BenchOptions, conclude, machine};
 
-/// What is held against the program alone. Alone once more, first, as a control: what differs by no more
-/// than that is noise.
+/// The arms that are compared with the program alone. The first is the program alone once more, as a control: a
+/// difference no larger than its own is noise.
 const ARMS: [(Arm, &str); 5] = [
     (Arm::Native, "glibc again"),
     (Arm::Swap("hybrid"), "hybrid"),
@@ -34,7 +34,7 @@ struct Line {
 struct Against {
     /// By the clock.
     time: Estimate,
-    /// Of the processor times.
+    /// The estimate for the processor times.
     cpu: Estimate,
 }
 
@@ -65,7 +65,7 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
 fn rounds_of(program: &mut Whole, rounds: usize) -> Result<Vec<Round>, String> {
     (0..rounds)
         .map(|round| {
-            // None: alone. Who goes first takes turns.
+            // None: alone. The arms take turns to go first.
             let mut order: Vec<_> =
                 std::iter::once(None).chain((0..ARMS.len()).map(Some)).collect();
             let len = order.len();

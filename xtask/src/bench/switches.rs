@@ -103,7 +103,7 @@ pub fn measure(bench: &Bench, rounds: usize) -> Result<Switches, String> {
             };
             let (mut with, mut without) = (Vec::new(), Vec::new());
             for round in 0..rounds {
-                // Who goes first alternates, as in all comparisons.
+                // The arms alternate in going first, as in all comparisons.
                 for first in [round % 2 == 0, round % 2 != 0] {
                     if first {
                         with.push(run(&patched)?);

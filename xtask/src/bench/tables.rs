@@ -74,7 +74,7 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
     }
     let plots = root().join("docs").join(PLOTS);
     if options.write {
-        // Of what is no longer measured there shall be none.
+        // Plots of what is no longer measured shall go.
         let _ = fs::remove_dir_all(&plots);
         command.arg("--plot").arg(&plots);
     }

@@ -10,7 +10,7 @@ pub const TICK: f64 = 0.01;
 pub struct Usage {
     /// By the clock, from begin to end.
     pub seconds: f64,
-    /// Of the program alone.
+    /// The usage of the program alone.
     pub used: Used,
 }
 
@@ -38,7 +38,7 @@ impl Usage {
 }
 
 impl Used {
-    /// Of a process that goes on: all that it has used until now.
+    /// For a running process: all that it has used until now.
     pub fn of(pid: u32) -> Result<Self, String> {
         let read = |file: &str| read(format!("/proc/{pid}/{file}"));
         let (stat, status) = (read("stat")?, read("status")?);

@@ -109,7 +109,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-glibc"],
         floors: &[&["actions", "environment", "image", "lookup"], &["readable"], &["sys"]],
     },
-    // Runs in the program under test, in place of its locks.
+    // Runs in the program under test, instead of its locks.
     Crate {
         name: "lockwright-swap",
         dir: "crates/swap",
@@ -131,7 +131,7 @@ pub const CRATES: &[Crate] = &[
             &["environment", "os", "tls"],
         ],
     },
-    // Runs as root beside the command, and loads programs into the kernel.
+    // Runs as root, next to the command, and loads programs into the kernel.
     Crate {
         name: "lockwright-bpf",
         dir: "crates/bpf",

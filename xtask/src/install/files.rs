@@ -16,8 +16,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const SONAME: &str = "liblockwright.so.0";
 
 /// The system's libraries that the static one needs, as `rustc --print native-static-libs` has
-/// them, but for gcc's own: compilers add that themselves, and of several the one that fits, as
-/// only some can be linked statically.
+/// them, except gcc's own: compilers add that themselves, and choose the one that fits, as only
+/// some can be linked statically.
 const NATIVE: &[&str] = &["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 /// A file to be installed.
@@ -36,7 +36,7 @@ pub enum What {
     Program(PathBuf),
     /// This text.
     Text(Vec<u8>),
-    /// A link to a file beside it.
+    /// A link to a file in the same directory.
     Link(String),
 }
 
@@ -139,8 +139,8 @@ fn completions(program: &Program, shell: Shell) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// lockwright.h includes what lies beside it: a header that is not installed would not be
-    /// missed.
+    /// lockwright.h includes the headers in its directory: a header that is not installed would not
+    /// be missed.
     #[test]
     fn all_headers_are_installed() {
         let dir = root().join("include/lockwright");

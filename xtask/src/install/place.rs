@@ -1,5 +1,5 @@
-//! Files put in their places. Each is written beside its place and moved there: who runs the old
-//! one, or has it mapped, keeps that, and no file is ever half there.
+//! Files put in their places. Each is written next to its place and moved there. A process that
+//! runs the old one, or has it mapped, keeps that, and no file is ever half there.
 
 use std::fs;
 use std::io;

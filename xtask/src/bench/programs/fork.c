@@ -1,5 +1,5 @@
 /* Forks for a while and prints the microseconds of wall time that one fork took: a child that takes a lock, releases it
- * and exits, and its parent's wait for that. Of all forks, a quarter took less.
+ * and exits, and its parent's wait for that. A quarter of all forks took less.
  *
  *   fork MILLISECONDS
  *
