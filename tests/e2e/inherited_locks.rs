@@ -1,5 +1,5 @@
 //! What a forked child has of the locks that its parent holds at the fork: the tool does not touch
-//! their memory, shared locks are still the parent's, and the places where the parent took them are
+//! their memory. Shared locks are still the parent's, and the places where the parent took them are
 //! reported as the parent's.
 
 use crate::harness::{FOUND, lock_names, program, under};

@@ -9,8 +9,8 @@
 //!   waiters  first come, first served, under the wait lock
 //! ```
 //!
-//! Differs from the kernel's in that optimistic spinning ends after some time by itself, and a wait
-//! can have a deadline instead of being interrupted by signals. And the last thread to unlock the
+//! It differs from the kernel's in three ways. Optimistic spinning ends after some time by itself.
+//! A wait can have a deadline, but signals do not interrupt it. And the last thread to unlock the
 //! mutex may free it. The kernel forbids that for an object whose reference count its own mutex
 //! guards; POSIX allows it, and so do we.
 //!

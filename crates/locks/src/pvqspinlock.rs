@@ -297,8 +297,8 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
             // Relaxed: as above.
             word.fetch_and(!PENDING, Relaxed);
             // If we saw the byte SLOW, and it no longer is, our entry has been taken out of the
-            // table. Relaxed: a thread that looks for the new entry held the lock after the thread
-            // that took the old one out, and so does not find the old one.
+            // table. Relaxed: a thread that looks for the new entry held the lock after the old
+            // entry was taken out, and so does not find the old one.
             hashed &= word.load(Relaxed) as u8 == SLOW;
             if !hashed {
                 pv_hash::insert::<P>(word, place.tail);

@@ -21,8 +21,8 @@ struct Entry<P: Platform> {
     rest: Cell<List<Self>>,
 }
 
-// SAFETY: `taken` is reached under the wait lock only, `rest` by the thread that takes it out and
-// then by its own thread, with `tell` and `sleep` in between.
+// SAFETY: `taken` is used under the wait lock only. The thread that takes the entry out uses `rest`
+// first, then its own thread does; `tell` and `sleep` order the two.
 unsafe impl<P: Platform> Sync for Entry<P> {}
 
 /// A thread's place in a queue.

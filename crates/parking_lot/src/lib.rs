@@ -6,9 +6,9 @@
 //! parking_lot = { path = "/path/to/lockwright/crates/parking_lot" }
 //! ```
 //!
-//! The locks are those of parking_lot 0.13 behind the functions of 0.12, and each also stores what
-//! the tool knows it by, so they are larger. Two things are not reported: what [`Once`] waits for,
-//! and the direct use of `parking_lot_core`.
+//! The locks are those of parking_lot 0.13 behind the functions of 0.12. They are larger, as each
+//! also stores what the tool knows it by. Two things are not reported: what [`Once`] waits for, and
+//! the direct use of `parking_lot_core`.
 
 mod condvar;
 mod raw_mutex;

@@ -11,9 +11,9 @@
 //!       CLOCK_MONOTONIC; 4: destroyed
 //! ```
 //!
-//! A waiter is in the queue before it releases the mutex, so a signal wakes one that has waited
-//! before it, never one that came later. A signal or broadcast takes the waiters off the queue
-//! under its lock and wakes them after it has released the lock. After that, a woken thread touches
+//! A waiter joins the queue before it releases the mutex. So a signal wakes an earlier waiter,
+//! never a later one. A signal or broadcast takes the waiters off the queue under its lock and
+//! wakes them after it has released the lock. After that, a woken thread touches
 //! only its own record, and the waker only the waiters' records. So the object can be destroyed as
 //! soon as every waiter was woken, also by one of them.
 //!

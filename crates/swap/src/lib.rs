@@ -1,6 +1,6 @@
 //! The library behind `lockwright swap`: it interposes the C library's mutexes, reader-writer
-//! locks, spinlocks and condition variables, and runs them on locks of the crate `lockwright`, in
-//! place, in the bytes that the program has for them.
+//! locks, spinlocks and condition variables. It runs them on locks of the crate `lockwright`, in
+//! the bytes that the program has for them.
 //!
 //! It is a guest in the program: no allocation, no lock of the C library's, no output, no panic
 //! across `extern "C"`, errno as it was. What it cannot replace (robust, priority-inheriting and

@@ -1,8 +1,8 @@
 //! The check that nothing is built twice because a feature is missing.
 //!
-//! Cargo builds a package again for each set of features that it is used with, and the set depends
-//! on what is built along with it. xtask uses most of what the tests use; with other features, all
-//! of that would be built a second time.
+//! Cargo builds a package again for each set of features that it is used with. The set depends on
+//! the packages that are built along with it. xtask uses most of what the tests use; with other
+//! features, all of that would be built a second time.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -54,9 +54,9 @@ impl Ends {
     /// list themselves as done.
     ///
     /// If the other thread is done already, the joiner need not wait, but it learns that while it holds the lock. The
-    /// other thread may have announced its end by signalling a condition once, shortly before, with the lock held. And
-    /// where the function that joins has passed the same place without a join, it may decide by what the lock guards,
-    /// as those do that count users.
+    /// other thread may have announced its end by signalling a condition once, shortly before, with the lock held. If
+    /// the joining function has also passed the same place without a join, it may decide by data under the lock, such
+    /// as a count of users.
     pub fn grade(
         &self,
         model: &Model<'_>,

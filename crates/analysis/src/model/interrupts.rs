@@ -6,7 +6,7 @@
 //! thread would then wait for A while holding B. So for each such pair the trie gets one more
 //! context, "A is acquired while B is held", by the threads that held B. With it, the search for
 //! cycles finds the kernel's safe -> unsafe orders and lock inversions, of any length and across
-//! several signals, and grades them, as it does with what threads do by themselves.
+//! several signals. It grades them like other cycles.
 //!
 //! A lock that is on both sides needs no cycle: the analysis of signals reports it.
 

@@ -4,8 +4,8 @@
 //! thread that was joined with a lock held, the trie gets more contexts. One is "the end of T is
 //! waited for while L is held", by the joiner. For each M that T took, one is "M is acquired while
 //! the end of T is held", by T. With these, the search for cycles finds a join of a thread that
-//! needs the joiner's lock, in cycles of any length, and through threads that join threads; and it
-//! grades them, as it does with locks alone.
+//! needs the joiner's lock. It finds cycles of any length, also through threads that join threads,
+//! and grades them like cycles of locks.
 //!
 //! When T took M does not matter: T must be done with it before it ends, and in another run it may
 //! come to it later. What does matter is what orders the two in every run. A condition wait takes its

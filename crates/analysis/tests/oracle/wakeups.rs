@@ -78,10 +78,11 @@ pub fn reached(run: &Run) -> Reached {
 
 /// Whether the run shows that the wait `at` (thread and step) needs what all signallers take.
 ///
-/// That is so if the thread did wait there, and each signal that came after a wait with a lock kept
-/// had, on the way to it, a lock that this wait keeps, taken since the signaller's last signal.
-/// These must be known: if nothing is held, the ledger records the class, not the lock. And there
-/// must be one such signal after this wait began, of each thread.
+/// That is so if the thread did wait there, and the run shows what the signallers take. Each signal
+/// after a wait with a lock kept must have come after an acquisition of a lock that this wait
+/// keeps, made since the signaller's last signal. These must be known: if nothing is held, the
+/// ledger records the class, not the lock. And there must be one such signal after this wait began,
+/// of each thread.
 fn is_shown(run: &Run, search: &Search<'_>, event: Event, at: (usize, usize)) -> bool {
     let (waiter, wait) = at;
     if run.threads.iter().flatten().any(|step| step.site.is_some()) {

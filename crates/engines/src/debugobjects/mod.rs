@@ -10,10 +10,10 @@
 //! behind it is a slab over memory that the host maps. That is the design of Long's 2019
 //! debugobjects patches, each of which is a [switch](Switches).
 //!
-//! A bucket's lock and the pool's are held for some loads and stores, never while a fault is
-//! reported or a function of the program's is called. A signal handler's operation that interrupts
-//! one of the same thread is not tracked but counted ([`Stats::lost`]). What cannot go on (no
-//! memory; a lock whose holder is gone) turns the engine off, and nothing else.
+//! A bucket's lock and the pool's are held for some loads and stores. Neither is held while a fault
+//! is reported or a function of the program's is called. A signal handler's operation that
+//! interrupts one of the same thread is not tracked but counted ([`Stats::lost`]). What cannot go
+//! on (no memory; a lock whose holder is gone) turns the engine off, and nothing else.
 
 mod bucket;
 mod descr;

@@ -3,10 +3,10 @@
 //!
 //! A thread that waits and keeps a lock never wakes if the signaller must take that lock first. The
 //! locks on a thread's way to a signal are those that it took since its last signal: its *round*.
-//! So once a wait has kept a lock, each of the first few signals of the same object is recorded,
-//! and begins a new segment of its thread. In a new segment each acquisition is attested again, so
-//! the reader sees which were made in the round. The fast path
-//! knows nothing of it, and what it costs ends after [`SIGNAL_ROUNDS`].
+//! So once a wait has kept a lock, the first few signals of the same object are recorded. Each
+//! begins a new segment of its thread. In a new segment each acquisition is attested again, so the
+//! reader sees which were made in the round. The fast path knows nothing of it, and what it costs
+//! ends after [`SIGNAL_ROUNDS`].
 //!
 //! A signal by a thread that does not hold the waiters' mutex is recorded, too, once for each
 //! place: it may come between a waiter's check of its condition and its wait, and be lost. So is a

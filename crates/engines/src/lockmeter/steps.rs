@@ -1,6 +1,5 @@
-//! Acquisitions that come in steps: what is under way between them lies in the thread's stack of
-//! held locks, as an entry that is not held yet, and a wait with the waits that are kept
-//! ([`super::pending`]).
+//! Acquisitions that come in steps: between them the thread's stack of held locks has an entry that
+//! is not held yet. A wait lies with the waits that are kept ([`super::pending`]).
 
 use core::ptr;
 use core::sync::atomic::Ordering::SeqCst;

@@ -1,6 +1,6 @@
-//! The microbenchmark of Long's 2017 pvqspinlock patch: as many threads as a machine has virtual
-//! CPUs lock and unlock as fast as they can, where there are more virtual CPUs than real ones. A
-//! thread that is preempted is a virtual CPU that is.
+//! The microbenchmark of Long's 2017 pvqspinlock patch: as many threads as virtual CPUs lock and
+//! unlock as fast as they can, on fewer real CPUs. A thread that is preempted is a virtual CPU that
+//! is.
 
 use std::hint::black_box;
 use std::ptr;

@@ -11,9 +11,9 @@
 //!   locks nest: stay lock of a task -> wait lock of a lock -> pi lock of a task
 //! ```
 //!
-//! Other than the kernel's: waiters are a sorted list instead of a tree, a task's priority is the
-//! one that it had when it began to wait, and a task without storage inherits nothing. The inner
-//! locks are never tried: their holders may be preempted here, and a thread that tries again at a
+//! Other than the kernel's: waiters are a sorted list instead of a tree. A task's priority is the
+//! one that it had when it began to wait. A task without storage inherits nothing. The inner locks
+//! are never tried: their holders may be preempted here, and a thread that tries again at a
 //! high priority would keep them so.
 
 mod chain;

@@ -1,9 +1,9 @@
 //! debugobjects in the program: tells the engine what becomes of locks and other synchronisation
 //! objects, and records the faults that the engine finds.
 //!
-//! The reports come from the wrappers of init and destroy functions ([`tell`]), from those of
-//! functions that use an object ([`used`]), and from those that see memory go ([`gone`]). Only
-//! objects that went through an init or destroy function are tracked. Statically initialised ones
+//! The reports come from three sorts of wrappers: of init and destroy functions ([`tell`]), of
+//! functions that use an object ([`used`]), and of those that free memory ([`gone`]). Only objects
+//! that went through an init or destroy function are tracked. Statically initialised ones
 //! cost nothing: only their [`bytes`] are looked at.
 //!
 //! Whether an object is in use is looked up only when it matters. A waiter notes itself where it

@@ -57,8 +57,8 @@ fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
         Some(_) => {}
     }
     // A frame's memory is reused without notice, with its old content. So is the memory of a
-    // variable whose block has ended, in the same frame, and that of a program's own allocator, but
-    // not modules' memory. Nothing tells these from an object that is initialised twice.
+    // variable whose block has ended, and that of a program's own allocator, but not modules'
+    // memory. Nothing tells these from an object that is initialised twice.
     let is_new = op == Operation::InitOnStack
         // SAFETY: the caller's memory, of an object's size.
         || modules::find(addr).is_none() && !unsafe { kind.is_used(addr) };

@@ -1,10 +1,10 @@
 //! Signals of a condition variable that wake the wrong one of those who wait for different things.
 //!
-//! `pthread_cond_signal` wakes one of them. If that one finds that what it waits for has not
-//! happened, and waits again, the signal is gone, and the waiter that it was meant for sleeps on. A
-//! signal counts as taken if a thread was woken by one, has acquired and signalled nothing since,
-//! and waits again in the same place, while another waits elsewhere. The reader decides by the
-//! signallers whether that was wrong.
+//! `pthread_cond_signal` wakes one of them. That one may find that its event has not happened, and
+//! wait again. Then the signal is gone, and the waiter that it was meant for sleeps on. A signal
+//! counts as taken if a woken thread has acquired and signalled nothing since, and waits again in
+//! the same place, while another waits elsewhere. The reader decides by the signallers whether that
+//! was wrong.
 //!
 //! Looked at only where threads wait on one condition variable in several places.
 

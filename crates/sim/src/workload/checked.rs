@@ -1,5 +1,5 @@
 //! The build of Long's 2018 lockdep patches: each acquisition and each release is checked. Before
-//! the patches an acquisition is counted in its class, on a line that all CPUs write to, and a
+//! the patches an acquisition is counted in its class, on a line that all CPUs write to. And a
 //! release is checked before the lock is free. After them neither.
 //!
 //! Most locks are of one object that one CPU works on at a time; a few are shared. Locks of a class

@@ -3,7 +3,7 @@
 //!
 //! A lock is a row of functions ([`table`]); rows come from this process ([`rows`]) and from shared
 //! objects of C and C++ locks ([`library`]). A cell of the sweep ([`sweep`]) is run with each lock
-//! ([`work`]), in random order ([`order`]), and each lock is compared with the best that is not
+//! ([`work`]), in random order ([`order`]). Then each lock is compared with the best that is not
 //! ours ([`compare`]).
 
 mod compare;

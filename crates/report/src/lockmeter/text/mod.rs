@@ -1,8 +1,8 @@
 //! The report for people, for a terminal of 100 columns.
 //!
-//! First what was measured and how well, then the locks with the places that take them, then for
-//! the worst locks their waiters and holders and what the numbers suggest, then waits for locks
-//! made of futexes, those that are for no lock, and those that were not over. Notes come last.
+//! First what was measured and how well, then the locks with the places that take them. Then come
+//! the waiters and holders of the worst locks, and what the numbers suggest. Then come waits for
+//! locks made of futexes, waits for no lock, and unfinished waits. Notes come last.
 
 mod advice;
 mod blame;
