@@ -70,13 +70,19 @@ pub fn of_c(text: &str) -> Vec<Paragraph> {
     })
 }
 
-/// The lines of what the command prints: it does not break sentences. The marks of a report's margin are no text.
+/// The lines of what the command prints: it does not break sentences. Neither the marks of a report's margin nor
+/// the lines of source in it are text.
 pub fn of_output(text: &str) -> Vec<Paragraph> {
-    let margin = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '|' | '=');
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let mut paragraph = Paragraph::default();
-        paragraph.push(number, line.trim_start_matches(margin));
+        let is_source = line
+            .split_once(" | ")
+            .is_some_and(|(margin, _)| margin.trim_start().parse::<u32>().is_ok());
+        if !is_source {
+            let margin = |c: char| c.is_whitespace() || matches!(c, '|' | '=');
+            paragraph.push(number, line.trim_start_matches(margin));
+        }
         lines.push(paragraph);
     }
     lines
@@ -120,9 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn output_has_a_paragraph_a_line_without_its_margin() {
-        let report = "error: one\n   |\n   = note: two\n12 |     three\n";
-        assert_eq!(texts(&of_output(report)), ["error: one", "", "note: two", "three"]);
+    fn output_has_a_paragraph_a_line_without_its_margin_and_source() {
+        let report = "error: one\n   |\n   = note: two\n12 |     three();\n   | ^^ four\n";
+        assert_eq!(texts(&of_output(report)), ["error: one", "", "note: two", "", "^^ four"]);
     }
 
     #[test]
