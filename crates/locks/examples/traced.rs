@@ -106,7 +106,7 @@ fn holder() -> Hold {
     Hold { asked, had, awaited, leaves, left: Instant::now() }
 }
 
-/// Returns when the mutex was asked for, and when it was had.
+/// Returns when the thread asked for the mutex, and when it got it.
 #[inline(never)]
 fn waiter() -> (Instant, Instant) {
     while !HOLDS.load(Relaxed) {

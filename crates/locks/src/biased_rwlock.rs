@@ -24,7 +24,7 @@
 //!
 //! - Locks are known by names, not by addresses: a guard that is forgotten keeps its own lock
 //!   locked for ever, and none that is put in the same place later.
-//! - Who locks it to read unlocks it in the same thread.
+//! - A reader unlocks it in the thread that locked it.
 //! - Where CPUs are not threads ([`Platform::CPUS_ARE_THREADS`]) it is never biased.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -137,8 +137,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
             && let Some(own) = own::<P>()
             && own.is_reading(name(seen))
         {
-            // No writer is inside, or will be before we have left. Without a free entry, who takes
-            // the bias back waits for those who have the lock below, too.
+            // No writer is inside, or will be before we have left. Without a free entry we are
+            // covered as well: a thread that takes the bias back also waits for the holders of the
+            // lock below.
             return own.enter(name(seen)) || self.lock.try_lock_shared_beside_writer();
         }
         seen & ON != 0 && self.enter() || self.lock.try_lock_shared_recursive()

@@ -7,8 +7,7 @@
 //! ```
 //!
 //! Over a spinlock as in 2.4, or a semaphore as in 2.6.11: any [`Exclusive`]. To take it again
-//! after a sleep is an acquisition with a place of its own, that of [`RawBkl::schedule`], for
-//! whoever looks at call sites.
+//! after a sleep is an acquisition with a call site of its own, that of [`RawBkl::schedule`].
 //!
 //! Other than the kernel's, where each sleep gives it away unasked, a task says where it sleeps;
 //! and as the depth is the lock's while it is held and the sleep's meanwhile, there can be several.

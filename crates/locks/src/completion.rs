@@ -57,7 +57,7 @@ impl<P: Platform> RawCompletion<P> {
         self.state.lock().take()
     }
 
-    /// Completes the wait of whoever has waited longest, or of the next who comes.
+    /// Completes the wait of the longest waiter, or of the next one to come.
     pub fn complete(&self) {
         let mut state = self.state.lock();
         let first = state.waiters.take_first();

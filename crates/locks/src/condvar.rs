@@ -4,8 +4,8 @@
 //! before the mutex is released: a thread that changes the condition under the mutex finds every
 //! thread that saw the old condition in the queue.
 //!
-//! No wake comes without a notification; but who has been woken may find that another thread has
-//! changed the condition again before it had the mutex.
+//! No wake comes without a notification; but a woken thread may find that another thread changed
+//! the condition again before it got the mutex.
 //!
 //! The threads that [`RawCondvar::notify_all`] wakes all want the mutex. Each wakes the next one when it has the mutex.
 //! So they neither fight for the mutex nor fall asleep again in its queue, and the notifier pays for one wake. A wait
@@ -58,7 +58,7 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
         notified
     }
 
-    /// Wakes who has waited longest. Whether anybody waited.
+    /// Wakes the longest waiter. Returns whether there was one.
     pub fn notify_one(&self) -> bool {
         let first = self.waiters.lock().take_first();
         let waited = !first.is_empty();
@@ -66,7 +66,7 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
         waited
     }
 
-    /// Wakes everybody who waits now, one after another. How many they are.
+    /// Wakes all present waiters, one after another. How many they are.
     pub fn notify_all(&self) -> usize {
         let all = self.waiters.lock().take_all();
         let waited = all.count();

@@ -66,7 +66,7 @@ impl core::fmt::Display for Misuse {
 
 impl core::error::Error for Misuse {}
 
-/// An exclusive lock that tells who misuses it.
+/// An exclusive lock that reports its misuse.
 pub struct RawDebug<P: Platform, L> {
     magic: P::Word,
     cpu: P::Word,
@@ -104,7 +104,7 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
         if self.is_owned() {
             return Err(Misuse::Recursion);
         }
-        // Relaxed: whoever holds it on this CPU has stored so on this CPU.
+        // Relaxed: a holder on this CPU has stored so on this CPU.
         if L::SPINS && self.owner.load(Relaxed) != NOBODY && self.is_here() {
             return Err(Misuse::CpuRecursion);
         }

@@ -20,7 +20,7 @@ use crate::rwsem::RawRwSem;
 
 const NOBODY: usize = 0;
 
-/// A reader-writer semaphore that tells who misuses it. Its memory must outlive each call of its
+/// A reader-writer semaphore that reports its misuse. Its memory must outlive each call of its
 /// functions, as that of a [`RawRwSem`].
 pub struct RawDebugRwSem<P: Platform> {
     magic: P::Word,

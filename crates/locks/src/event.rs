@@ -55,7 +55,7 @@ events! {
     PvHashHops = "pv_hash_hops" / PvKickUnlock, 2;
     /// Kicks at unlock.
     PvKickUnlock = "pv_kick_unlock";
-    /// Kicks that woke who was to be woken.
+    /// Kicks that woke the right waiter.
     PvKickWake = "pv_kick_wake";
     /// Nanoseconds that kicks took. Shown for each kick at unlock.
     PvLatencyKick = "pv_latency_kick" / PvKickUnlock, 0;

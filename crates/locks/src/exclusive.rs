@@ -13,12 +13,12 @@ use crate::ticket::RawTicket;
 
 /// A lock that one thread holds at a time, and not twice.
 ///
-/// `#[track_caller]` lets a lock know who takes it, through whatever is made of it.
+/// `#[track_caller]` lets a lock know its caller, through all layers above it.
 ///
 /// # Safety
 /// It is.
 pub unsafe trait Exclusive: Send + Sync {
-    /// Whether who waits for it does not sleep: it is held for short times, and on one CPU.
+    /// Whether a waiter does not sleep: it is held for short times, and on one CPU.
     const SPINS: bool;
 
     /// A free lock.

@@ -221,7 +221,7 @@ impl<P: Platform> RawHybridMutex<P> {
         self.take() || self.take_from_parent()
     }
 
-    /// Takes the lock if it is free, whoever waits for it, and without a look before.
+    /// Takes the lock if it is free, even if there are waiters, without reading the word before.
     #[inline(always)]
     fn take(&self) -> bool {
         // Acquire: pairs with the Release in `unlock_as`.
@@ -233,8 +233,8 @@ impl<P: Platform> RawHybridMutex<P> {
     fn take_from_parent(&self) -> bool {
         let seen = self.word.load(Relaxed);
         let word = living::<P>(seen);
-        // Acquire: as in `take`. It fails where another thread has dropped the same notes, who
-        // has the lock now.
+        // Acquire: as in `take`. It fails if another thread has dropped the same notes and has the
+        // lock now.
         word & LOCKED == 0
             && self.word.compare_exchange(seen, word | LOCKED, Acquire, Relaxed).is_ok()
     }
@@ -280,7 +280,7 @@ impl<P: Platform> RawHybridMutex<P> {
     }
 
     /// After an unlock that has only released the lock, though the word was `was` by then, and no
-    /// longer what the look saw: wakes who needs that. The word may be gone.
+    /// longer what the look saw: wakes the waiter that needs it. The word may be gone.
     #[cold]
     fn released_late(&self, was: u32) {
         let wake = to_wake(was);

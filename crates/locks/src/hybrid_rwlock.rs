@@ -14,8 +14,8 @@
 //! ```
 //!
 //! Each bit has one owner: WRITER and DRAIN are the writer's, UPGRADABLE the upgradable reader's,
-//! HEAD_SLEEPS and FAIR the head's (who releases the lock may clear the former as it wakes the head,
-//! and set the latter as it hands the lock over).
+//! HEAD_SLEEPS and FAIR the head's (a releaser may clear the former as it wakes the head, and set
+//! the latter as it hands the lock over).
 //!
 //! - An upgradable reader excludes writers and other upgradable readers, no readers. To upgrade, it
 //!   becomes a writer and waits for the readers to leave, as any writer does.
@@ -64,9 +64,9 @@ const PATIENCE: u64 = 500_000;
 /// A way to enter.
 #[derive(Clone, Copy)]
 struct Mode {
-    /// The bits that keep everybody out who enters so.
+    /// The bits that keep out a thread which enters so.
     barred_by: u32,
-    /// What is in the word for each who is inside.
+    /// What the word has for each thread inside.
     adds: u32,
     /// Whether those who come spin before they queue. Readers do: all of them go in together when
     /// the writer leaves, where the queue would let them in one by one.
@@ -207,8 +207,8 @@ impl<P: Platform> RawHybridRwLock<P> {
         self.leave(WRITER, 0, 0);
     }
 
-    /// As [`RawHybridRwLock::unlock_exclusive`]; a head that sleeps enters next, whoever comes
-    /// before it has woken up.
+    /// As [`RawHybridRwLock::unlock_exclusive`]; a head that sleeps enters next, even if other
+    /// threads come before it has woken up.
     ///
     /// # Safety
     /// The calling thread has it to write.
@@ -348,7 +348,7 @@ impl<P: Platform> RawHybridRwLock<P> {
         None
     }
 
-    /// Takes the lock to read, even if there is a writer, who must look with
+    /// Takes the lock to read, even if there is a writer; that one must call
     /// [`RawHybridRwLock::await_readers`] before it writes. False: there are too many readers.
     pub(crate) fn try_lock_shared_beside_writer(&self) -> bool {
         let mut seen = self.word.load(Relaxed);

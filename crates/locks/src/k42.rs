@@ -12,7 +12,7 @@
 //!
 //! Invariant: `next` is 0 whenever the lock passes from one to another.
 //!
-//! Unlike the original, who waits enters the queue by one unconditional exchange, and the lock's
+//! Unlike in the original, a waiter enters the queue by one unconditional exchange, and the lock's
 //! own place at the end of its queue is written as 1, not as its address.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -81,7 +81,7 @@ impl<P: Platform> RawMcs<P> {
             await_until::<P>(|| node.locked.load(Acquire) != 0);
         }
         // The lock is ours; the node has to go from the queue. Relaxed: a look. Release: pairs with
-        // the Acquire above, in who comes next and stores to the lock's `next`.
+        // the Acquire above, in the next thread, which stores to the lock's `next`.
         if node.next.load(Relaxed) == NONE
             && self.tail.compare_exchange(me, ALONE, Release, Relaxed).is_ok()
         {
@@ -91,7 +91,7 @@ impl<P: Platform> RawMcs<P> {
         self.next.store(await_some::<P>(&node.next), Relaxed);
     }
 
-    /// Passes the lock on to the first who waits.
+    /// Passes the lock on to the first waiter.
     ///
     /// # Safety
     /// The caller holds it.
@@ -123,7 +123,7 @@ impl<P: Platform> RawMcs<P> {
     }
 }
 
-/// Waits for a follower, who is in the queue, to link itself here.
+/// Waits for a follower in the queue to link itself here.
 fn await_some<P: Platform>(link: &P::Long) -> usize {
     let mut next = NONE;
     await_until::<P>(|| {

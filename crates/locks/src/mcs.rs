@@ -77,7 +77,7 @@ impl<P: Platform> Mcs<P> {
     #[cold]
     unsafe fn wait(node: &Node<P>, me: usize, prev: usize) {
         // SAFETY: as our caller promises; it cannot go before it knows us. Release: pairs with the
-        // Acquires in `unlock`, so that who passes the lock on finds our node ready.
+        // Acquires in `unlock`, so that the thread that passes the lock on finds our node ready.
         unsafe { &*core::ptr::with_exposed_provenance::<Node<P>>(prev) }.next.store(me, Release);
         // Acquire: pairs with the Release in `unlock`.
         await_until::<P>(|| node.locked.load(Acquire) != 0);
@@ -119,7 +119,7 @@ impl<P: Platform> Mcs<P> {
         unsafe { &*next }.locked.store(1, Release);
     }
 
-    /// Waits for the follower, who is in the queue, to link itself.
+    /// Waits for the follower in the queue to link itself.
     #[cold]
     fn await_next(node: &Node<P>) -> usize {
         let mut next = NONE;

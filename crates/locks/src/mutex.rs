@@ -1,8 +1,9 @@
 //! The mutex (`kernel/locking/mutex.c`): sleeps, has an owner, and spins instead of sleeping as
 //! long as that owner runs.
 //!
-//! Free, it goes to whoever comes first, also before those who sleep. But who has been woken in
-//! vain once asks the owner to hand it off (HANDOFF), and is next: nobody starves.
+//! A free mutex goes to the first thread that comes, also before sleeping waiters. But a waiter
+//! that was woken in vain once asks the owner to hand it off (HANDOFF), and is next: no thread
+//! starves.
 //!
 //! ```text
 //!   owner    task | PICKUP 4 | HANDOFF 2 | WAITERS 1    (see owner.rs)
@@ -135,7 +136,7 @@ impl<P: Platform> Layout<P> for Kernels<P> {
     fn note((): &(), _: &Node<Waiter<P>>) {}
 }
 
-/// Nanoseconds that who has no place to wait in sleeps between two attempts.
+/// Nanoseconds that a thread without a place to wait in sleeps between two attempts.
 const NAP: u64 = 1_000_000;
 
 /// A mutex. Not recursive; the thread that locked it unlocks it.

@@ -65,9 +65,9 @@ impl<P: Platform, T: Atomic<u32>> RawOsq<P, T> {
         node.locked.store(0, Relaxed);
         node.next.store(NOBODY, Relaxed);
         // Acquire: pairs with the Release in `take_next`: with the last holder's if the queue is
-        // empty, or else with that of whoever left from behind `prev`, so that our store to its
-        // `next` comes after theirs. Release: pairs with itself, so that `prev` has its node ready
-        // before we store to it.
+        // empty, or else with that of the thread that left from behind `prev`, so that our store to
+        // its `next` comes after theirs. Release: pairs with itself, so that `prev` has its node
+        // ready before we store to it.
         let prev = self.tail.swap(me, AcqRel);
         prev == NOBODY || self.wait(me, prev)
     }

@@ -65,15 +65,15 @@ impl<P: Platform, L: Atomic<usize>> Owner<P, L> {
     /// Takes the lock if nobody has it, or it has been handed to the caller.
     ///
     /// # Errors
-    /// Who has it.
+    /// The task that has it.
     pub fn try_lock(&self, me: Task) -> Result<(), Task> {
         self.take(me, false)
     }
 
-    /// As [`Owner::try_lock`]; asks who has it to hand it off. For the first waiter.
+    /// As [`Owner::try_lock`]; asks the owner to hand it off. For the first waiter.
     ///
     /// # Errors
-    /// Who has it.
+    /// The task that has it.
     pub fn try_lock_or_hand_off(&self, me: Task) -> Result<(), Task> {
         self.take(me, true)
     }
@@ -100,8 +100,8 @@ impl<P: Platform, L: Atomic<usize>> Owner<P, L> {
 
     /// Releases the lock, or hands it off, and wakes the first waiter.
     ///
-    /// If anybody waits, under the wait lock, other than in the kernel: whoever has the lock next
-    /// has to take the wait lock before it is done with it, and so after us. Hence it may free the
+    /// If anybody waits, under the wait lock, other than in the kernel: the next owner has to take
+    /// the wait lock before it is done with the mutex, and so after us. Hence it may free the
     /// mutex then.
     #[cold]
     pub fn unlock_slow<W: Waiting<P>, G>(&self, lock_waiters: impl Fn() -> G)
@@ -165,7 +165,7 @@ impl<P: Platform, L: Atomic<usize>> Owner<P, L> {
 
     /// Whether somebody waits.
     pub fn has_waiters(&self) -> bool {
-        // Relaxed: for who has to know, there is a fence before.
+        // Relaxed: a caller that has to know has a fence before.
         self.word.load(Relaxed) & WAITERS != 0
     }
 

@@ -16,8 +16,8 @@
 //! nothing ([`Platform::light_barrier`]), as the writer's interrupts all CPUs
 //! ([`Platform::heavy_barrier`]: membarrier; the kernel waits for an RCU grace period).
 //!
-//! As in the kernel, who releases the lock may look at it once more when another has it already: it
-//! must not be freed before the release has returned.
+//! As in the kernel, the releaser may look at the lock once more when another thread has it
+//! already: it must not be freed before the release has returned.
 //!
 //! The kernel's counts are a variable of all CPUs. Here they lie in the lock, `SLOTS` of them, a
 //! cache line each: the threads with the first `SLOTS - 1` numbers ([`Platform::cpu`]; the lowest
@@ -49,7 +49,7 @@ type Waiters<P> = List<Waiter<P>>;
 /// A per-CPU reader-writer semaphore. Not recursive, for readers neither: between the two a writer
 /// may have come.
 ///
-/// Whoever has it may hand it to another thread, to be released there.
+/// Its holder may hand it to another thread, to be released there.
 pub struct RawPercpuRwSem<P: Platform, const SLOTS: usize = 16> {
     counts: [Count<P>; SLOTS],
     /// Changes under the lock of the list.
@@ -91,7 +91,7 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
     /// Releases the lock of a reader.
     ///
     /// # Safety
-    /// It is held by a reader, who is leaving.
+    /// It is held by a reader, which is leaving.
     #[inline]
     pub unsafe fn up_read(&self) {
         self.leave();
@@ -112,8 +112,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
             self.block(waiters);
         }
         loop {
-            // Acquire: pairs with the Release in `tell_writer`: the sum has who has said that he
-            // left.
+            // Acquire: pairs with the Release in `tell_writer`: the sum counts each reader that has
+            // announced its leave.
             let left = self.left.load(Acquire);
             if self.readers() == 0 {
                 return;
@@ -232,8 +232,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
         P::heavy_barrier();
     }
 
-    /// Lets in who is next: all readers to the first writer that waits, and that one as soon as
-    /// they have left; or whoever comes.
+    /// Lets the next waiters in: all readers to the first writer that waits, and that one as soon
+    /// as they have left; or any newcomer.
     fn unblock(&self) {
         let waiters = self.waiters.lock();
         let readers: Waiters<P> = List::new();

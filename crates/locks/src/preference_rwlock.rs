@@ -223,7 +223,7 @@ impl<H: Halves> RawPreferenceRwLock<H> {
     /// Releases the lock.
     ///
     /// # Safety
-    /// The caller, or who has left it to the caller, holds it so.
+    /// The caller holds it so, or a thread that has left it to the caller does.
     #[inline]
     pub unsafe fn unlock(&self, mode: Mode, preference: Preference) {
         let address = &raw const self.state;
@@ -252,12 +252,13 @@ impl<H: Halves> RawPreferenceRwLock<H> {
 
     /// Clears the bits of waiters in the parent process, before any thread of the forked child waited.
     pub fn forget(&self, waiters: Waiters) {
-        // Relaxed: publishes nothing; they are in the state still, whoever has come since.
+        // Relaxed: publishes nothing; they are still in the state, even if other waiters have come
+        // since.
         self.state.fetch_sub(waiters.0, Relaxed);
     }
 
     fn has_room(&self, mode: Mode) -> Result<(), Refused> {
-        // Relaxed: it is for the caller to say, who may be wrong a moment later.
+        // Relaxed: the caller decides what it means, and may be wrong a moment later.
         let is_full = mode == Mode::Read && self.state.load(Relaxed) & HELD == MOST_READERS;
         if is_full { Err(Refused::TooMany) } else { Ok(()) }
     }
@@ -306,7 +307,7 @@ impl<H: Halves> RawPreferenceRwLock<H> {
         }
     }
 
-    /// Waits no more, unless the lock can be had.
+    /// Gives the wait up, unless the lock is free.
     fn give_up(&self, mode: Mode, preference: Preference) -> Result<(), Refused> {
         if self.take(mode, mode.wait(), preference) {
             return Ok(());

@@ -3,10 +3,10 @@
 //!
 //! Open addressing over four buckets of each CPU, as many as its nodes: a CPU waits for no more
 //! locks than that at once, so there is always a free one. The buckets lie with the CPUs
-//! ([`crate::platform::PerCpu`]), so that the table grows with them: whoever looks for a lock's
-//! entry looks into all of them, wherever it was put.
+//! ([`crate::platform::PerCpu`]), so that the table grows with them: a search for a lock's entry
+//! looks into all of them, as the entry may be in any.
 //!
-//! Whoever sees that a lock's byte says *hashed* finds its entry.
+//! A thread that sees *hashed* in a lock's byte finds its entry.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

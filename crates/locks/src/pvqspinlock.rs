@@ -15,13 +15,14 @@
 //!            '---------'
 //! ```
 //!
-//! One that halts in the queue is not woken to be the head of it: whoever makes it so, and holds
-//! the lock, only puts it into the hash table (`pv_hash.rs`), and the unlock kicks it.
+//! A waiter that halts in the queue is not woken to be its head. The thread that makes it the head
+//! holds the lock. It only puts the waiter into the hash table (`pv_hash.rs`), and its unlock kicks
+//! it.
 //!
 //! Unlike the kernel's, a head that was kicked and lost the lock to another enters the table again.
 //! The kernel's enters it once, and from then on spins; here that could be for as long as the
 //! holder does not run. So it must know whether it stands in the table, hence the state *hashing*.
-//! And who steals gives its CPU away now and then.
+//! And a stealing thread gives its CPU away now and then.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -235,7 +236,7 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
                 round += P::relax_rounds(most);
             }
             // Relaxed: ordered by the fence, which pairs with that in `kick`. Either we see that we
-            // are the head, or who tells us so sees that we have halted:
+            // are the head, or the thread that makes us the head sees that we have halted:
             //
             //   A  state = halted        A' locked = 1
             //   B  fence                 B' fence
@@ -270,7 +271,7 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
             return;
         }
         pv_hash::insert::<P>(word, next);
-        // The lock is ours. It need not be us who unlocks it, but somebody who knows what we have
+        // The lock is ours. Another thread may unlock it, but only one that knows what we have
         // done. Relaxed: hence, and by the next store.
         word.fetch_or(u32::from(SLOW), Relaxed);
         // Release: pairs with the Acquire in `await_lock`.

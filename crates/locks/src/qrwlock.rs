@@ -89,7 +89,7 @@ impl<P: Platform> RawQrwLock<P> {
     /// Releases the lock of a reader.
     ///
     /// # Safety
-    /// It is held by a reader, who is leaving.
+    /// It is held by a reader, which is leaving.
     #[inline]
     pub unsafe fn read_unlock(&self) {
         // Release: pairs with the Acquire in `take_from`.

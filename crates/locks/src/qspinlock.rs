@@ -175,7 +175,7 @@ pub(crate) fn lock_queued<P: Platform, Q: Queue<P>>(word: &P::Word) {
         Q::await_head(node, prev);
     }
     let seen = Q::await_lock(word, &place);
-    // Relaxed, both: whoever told us that the lock is free or ours has the ordering.
+    // Relaxed, both: the read that showed us the lock free or ours has the ordering.
     if seen & TAIL_MASK == place.tail
         && word.compare_exchange(seen, LOCKED, Relaxed, Relaxed).is_ok()
     {
@@ -194,13 +194,13 @@ pub(crate) fn lock_queued<P: Platform, Q: Queue<P>>(word: &P::Word) {
     Q::kick(word, next);
 }
 
-/// Makes a node the tail; returns who was it before, or 0.
+/// Makes a node the tail; returns the tail before it, or 0.
 fn append<P: Platform>(word: &P::Word, tail: u32) -> u32 {
     // Relaxed: a look.
     let mut seen = word.load(Relaxed);
     loop {
-        // Release: our node is ready before anyone stores to it. Acquire: pairs with it, in who
-        // comes behind.
+        // Release: our node is ready before anyone stores to it. Acquire: pairs with it, in the
+        // next waiter.
         match word.compare_exchange(seen, (seen & !TAIL_MASK) | tail, AcqRel, Relaxed) {
             Ok(_) => return seen & TAIL_MASK,
             Err(other) => seen = other,

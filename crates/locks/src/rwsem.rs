@@ -1,9 +1,9 @@
 //! The reader-writer semaphore (`kernel/locking/rwsem.c`): any number of readers or one writer;
 //! waiters sleep.
 //!
-//! Whoever finds the lock free may take it ahead of those who wait, which keeps it busy while they
-//! wake up, and no longer than 4 ms: then the first of them sets the hand-off flag, and the lock is
-//! its own next. A turn of the readers takes all readers that wait (phase-fair), at most 256.
+//! A thread that finds the lock free may take it ahead of the waiters, which keeps it busy while
+//! they wake up. After 4 ms the first waiter sets the hand-off flag, and gets the lock next. A turn
+//! of the readers takes all readers that wait (phase-fair), at most 256.
 //! Writers spin for a while before they sleep ([`spin`]).
 //!
 //! ```text
@@ -21,8 +21,8 @@
 //! until it has subtracted itself again. Then it must do what the last holder does: wake the
 //! waiters.
 //!
-//! As in the kernel, who releases the lock may look at it once more when another has it already: it
-//! must not be freed before the release has returned.
+//! As in the kernel, the releaser may look at the lock once more when another thread has it
+//! already: it must not be freed before the release has returned.
 
 mod owner;
 mod spin;
@@ -54,7 +54,7 @@ const PATIENCE: u64 = 4_000_000;
 /// The most readers that are woken at a time, while the list is locked.
 const MOST_WOKEN: usize = 256;
 
-/// Whether a reader may go on without a look at who waits.
+/// Whether a reader may go on without a look at the waiters.
 const fn is_read_lockable(count: usize) -> bool {
     count & (WRITER | WAITERS | HANDOFF | TOO_MANY) == 0
 }
@@ -63,7 +63,7 @@ const fn is_held(count: usize) -> bool {
     count & (WRITER | READERS) != 0
 }
 
-/// Whether who has left this count behind has to wake those who wait.
+/// Whether a thread that leaves this count behind has to wake waiters.
 const fn is_left_to_waiters(count: usize) -> bool {
     !is_held(count) && count & WAITERS != 0
 }
@@ -228,7 +228,7 @@ impl<P: Platform> RawRwSem<P> {
     /// Releases the lock of a reader.
     ///
     /// # Safety
-    /// It is held by a reader, who is leaving.
+    /// It is held by a reader, which is leaving.
     #[inline]
     pub unsafe fn up_read(&self) {
         self.leave_readers();
@@ -351,7 +351,7 @@ impl<P: Platform> RawRwSem<P> {
         let waiters = self.waiters.lock();
         if node.value.granted.get() {
             drop(waiters);
-            // Whoever granted it is about to tell us, and must find us here.
+            // The thread that granted it is about to wake us, and must find us here.
             node.value.sleeper.sleep(None);
             return false;
         }

@@ -57,7 +57,7 @@ impl<P: Platform> RawSemaphore<P> {
         unsafe { waiter.sleep(&self.state, |state| &state.waiters, deadline) }
     }
 
-    /// Goes up: the first waiter has it, or the next who comes.
+    /// Goes up: the first waiter gets it, or the next one to come.
     pub fn up(&self) {
         let mut state = self.state.lock();
         let first = state.waiters.take_first();

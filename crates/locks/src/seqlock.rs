@@ -121,7 +121,7 @@ impl<P: Platform> RawSeqCount<P> {
     /// Nobody else writes until [`RawSeqCount::end_write`].
     #[inline]
     pub unsafe fn begin_write(&self) {
-        // Relaxed: only the writer, who is us, changes it.
+        // Relaxed: only the writer changes it, and we are the writer.
         let sequence = self.sequence.load(Relaxed);
         debug_assert!(!is_written(sequence), "two write at once");
         self.sequence.store(sequence.wrapping_add(1), Relaxed);

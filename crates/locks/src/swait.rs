@@ -89,7 +89,7 @@ impl<P: Platform> Queue<P> {
         unsafe { self.0.push_back(node) };
     }
 
-    /// Takes out who has waited longest.
+    /// Takes out the longest waiter.
     pub fn take_first(&mut self) -> Taken<P> {
         let taken = List::new();
         if let Some(first) = self.0.first() {

@@ -1,8 +1,8 @@
 //! The test-and-set lock, with a test before each set: the baseline of unfair locks, and the
 //! "unfair lock" of the paravirtual spinlock's measurements.
 //!
-//! Whoever sees the word free first has it: nobody is ever kept waiting by a thread that does not
-//! run, and nobody has a claim.
+//! The first thread to see the word free has it. So no thread ever waits for a preempted waiter,
+//! and no waiter has a claim.
 //!
 //! ```text
 //!   word  0 free, 1 held

@@ -65,7 +65,7 @@ impl<P: Platform> RawTicket<P> {
     /// The caller holds the lock.
     #[inline]
     pub unsafe fn unlock(&self) {
-        // Relaxed: only the holder, who is us, changes what is served.
+        // Relaxed: only the holder changes what is served, and we are the holder.
         let word = self.word.load(Relaxed);
         if served(word) == NEXT - 1 {
             // Adding would carry into the tickets.

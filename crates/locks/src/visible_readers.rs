@@ -2,7 +2,7 @@
 //! locking for reader-writer locks*, USENIX ATC 2019), which [`crate::biased_rwlock`] is after.
 //!
 //! Theirs is one table of the process, where a lock and a thread hash to an entry. Here each CPU
-//! has a line of its own, which nobody else writes to but who waits for its readers.
+//! has a line of its own, which only its readers and a thread that waits for them write to.
 //!
 //! An entry is not a hold: a thread that has taken a lock twice, once in an entry and once
 //! elsewhere, may release either one. Only both together say how often it has the lock. So a signal

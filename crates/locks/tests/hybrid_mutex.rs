@@ -62,7 +62,7 @@ fn waiters_that_are_not_counted_get_it_too() {
     // SAFETY: the mutex is this word.
     let mutex = unsafe { &*word.as_ptr().cast::<RawHybridMutex<Linux>>() };
     mutex.lock();
-    // As with so many sleepers; and that of the head, who keeps others from being woken.
+    // As with so many sleepers; and that of the head, which keeps others from being woken.
     let noted = COUNTED << 18 | 1 << 2;
     word.fetch_or(noted, Relaxed);
     thread::scope(|scope| {

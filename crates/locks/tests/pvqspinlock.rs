@@ -66,8 +66,8 @@ fn a_halted_waiter_is_kicked_if_stealing_once() {
     halted_waiters_are_kicked::<SingleSteal>();
 }
 
-/// Behind a head that has halted, who may look once only queues; and halts at once, as its
-/// predecessor does not run.
+/// Behind a head that has halted, a thread that may look only once queues; and halts at once, as
+/// its predecessor does not run.
 #[test]
 fn who_queues_behind_a_halted_head_halts_early() {
     let _alone = alone();
@@ -92,7 +92,7 @@ fn who_queues_behind_a_halted_head_halts_early() {
     assert!(!lock.is_locked());
 }
 
-/// The hybrid rule: with a queue whose head has halted, who comes waits outside and goes ahead.
+/// The hybrid rule: with a queue whose head has halted, a newcomer waits outside and goes ahead.
 #[test]
 fn who_comes_goes_ahead_of_a_halted_head() {
     let _alone = alone();

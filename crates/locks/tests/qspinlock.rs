@@ -45,7 +45,7 @@ fn a_handler_that_waits_uses_the_second_node() {
     OUTER.lock();
     INNER.lock();
     thread::scope(|scope| {
-        // The pending ones, so that who comes next queues.
+        // The pending ones, so that the next newcomer queues.
         scope.spawn(|| locked(&OUTER));
         scope.spawn(|| locked(&INNER));
         until(|| OUTER.is_contended() && INNER.is_contended());

@@ -127,7 +127,7 @@ fn is_handed_off(
         } else {
             up_read(sem);
         }
-        // Whoever fails does so when nobody waits any more.
+        // A thread that fails does so when there are no waiters any more.
         let overtaken = asked && {
             sem.down_write();
             let overtaken = !had.load(SeqCst);

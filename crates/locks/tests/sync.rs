@@ -158,7 +158,7 @@ macro_rules! stories {
                 panics(|| _ = *broken);
             }
 
-            /// Whoever has come to wait when the initialisation ends, or comes later.
+            /// A thread that waits when the initialisation ends, or that comes later.
             #[test]
             fn a_once_is_waited_for() {
                 let (once, lock) = (Once::new(), OnceLock::new());

@@ -10,7 +10,7 @@ impl Told {
         Self(Lock::new())
     }
 
-    /// An acquisition by `take`, after a try. Both say whether the lock was had.
+    /// An acquisition by `take`, after a try. Both say whether the lock was taken.
     #[inline]
     pub fn takes(
         &self,

@@ -109,7 +109,7 @@ pub struct Platform {
         unsafe extern "C" fn(u32, usize, Option<unsafe extern "C" fn(*mut c_void)>) -> *mut c_void,
     /// Whether a thread does not sleep.
     pub is_running: unsafe extern "C" fn(u32) -> c_int,
-    /// Whether who has spun for so many rounds should sleep, or let others run.
+    /// Whether a thread that has spun for so many rounds should sleep, or let others run.
     pub need_resched: unsafe extern "C" fn(u32) -> c_int,
     /// Gives the CPU away for once.
     pub yield_now: unsafe extern "C" fn(),

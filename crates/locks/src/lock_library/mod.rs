@@ -26,13 +26,13 @@ use crate::exclusive::Exclusive;
 /// A lock that readers share.
 ///
 /// # Safety
-/// Who reads excludes who has it as [`Exclusive`] says.
+/// A reader excludes the holders that [`Exclusive`] describes.
 pub unsafe trait ReaderWriter: Exclusive {
     /// Takes the lock to read.
     #[track_caller]
     fn read_lock(&self);
 
-    /// Takes the lock to read if that can be had at once.
+    /// Takes the lock to read if that needs no wait.
     #[track_caller]
     fn try_read_lock(&self) -> bool;
 

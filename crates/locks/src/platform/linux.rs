@@ -93,7 +93,7 @@ impl Word for AtomicU32 {
         futex_wake(word, count, ANY);
     }
 
-    /// Not noted anywhere: no owner field names who waits so.
+    /// Not noted anywhere: no owner field names such a waiter.
     fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
         match futex_wait(self, expected, bits, deadline) {
             Err(libc::EAGAIN) => Waited::Changed,

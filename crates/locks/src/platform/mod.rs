@@ -137,8 +137,8 @@ pub trait Word: Atomic<u32> {
         unsafe { wait_lock::unlock(word) }
     }
 
-    /// Stores 0 into the lowest 8 bits and leaves the others as they are, whoever changes them
-    /// meanwhile.
+    /// Stores 0 into the lowest 8 bits and leaves the others as they are, even if other threads
+    /// change them meanwhile.
     ///
     /// Like a store, it need not carry on a release sequence.
     #[track_caller]
@@ -319,8 +319,9 @@ pub trait Platform: Sized + Send + Sync + 'static {
         true
     }
 
-    /// Whether who has spun for so many rounds should let others run (the kernel's need_resched;
-    /// its spinners know that somebody waits for the CPU, ours only how long they have spun).
+    /// Whether a thread that has spun for so many rounds should let others run (the kernel's
+    /// need_resched; its spinners know that somebody waits for the CPU, ours only how long they
+    /// have spun).
     fn need_resched(rounds: u32) -> bool;
 
     /// After how many rounds it should, or a little more: a measure of time for those who do not look in

@@ -112,7 +112,7 @@ impl<P: Platform> RawRtMutex<P> {
         self.0.try_lock_fast::<P>() || self.0.try_lock_slow::<P>()
     }
 
-    /// Releases the lock and wakes who is first. What its owner had inherited through it ends.
+    /// Releases the lock and wakes the first waiter. What its owner had inherited through it ends.
     ///
     /// # Safety
     /// The caller holds it.
@@ -212,7 +212,7 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
             }
         }
         drop(waiters);
-        // Whoever has found us waiting may look at the lock still, which is ours to free from here
+        // A thread that found us waiting may still look at the lock, and we may free it from here
         // on.
         P::per_task(me).inspect(|task| drop(task.stay.lock::<P>()));
         result

@@ -80,8 +80,8 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// Spins while the same writer has the lock and runs, `rounds` counted on. Returns who has it
-    /// then.
+    /// Spins while the same writer has the lock and runs, `rounds` counted on. Returns the holder
+    /// after that.
     pub(super) fn spin_on_owner(&self, rounds: &mut u32) -> Holder {
         let holder = self.owner.holder();
         let Holder::Writer(task) = holder else { return holder };

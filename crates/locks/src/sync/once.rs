@@ -1,7 +1,7 @@
 //! `std::sync::Once`: a mutex around the initialisation, and a word that says that it is over.
 //!
-//! While it runs the mutex is held, so that the tool knows who waits for it, and what may come of
-//! that. Who only waits for another to initialise sleeps on the word.
+//! While it runs the mutex is held, so that the tool knows its waiters, and sees possible
+//! deadlocks. Who only waits for another to initialise sleeps on the word.
 
 use core::fmt;
 use core::sync::atomic::AtomicU32;

@@ -318,7 +318,7 @@ impl<P: Platform> RawWwMutex<P> {
         taken
     }
 
-    /// Whether a context may wait without being judged: if it has nothing, or who has the lock has
+    /// Whether a context may wait without being judged: if it has nothing, or the lock's holder has
     /// no context.
     fn may_spin(&self, ctx: Option<&AcquireCtx<P>>) -> bool {
         // Relaxed: a hint; judgement is under the wait lock.
@@ -393,7 +393,7 @@ impl<P: Platform> RawWwMutex<P> {
         true
     }
 
-    /// Wound-wait: wounds who has the lock if `waiter` is older and has something itself. Whether
+    /// Wound-wait: wounds the lock's holder if `waiter` is older and has something itself. Whether
     /// it did.
     fn wound(&self, holder: &AcquireCtx<P>, waiter: &AcquireCtx<P>, wakes: &mut Wakes<P>) -> bool {
         if waiter.is_wait_die() || waiter.acquired() == 0 || !holder.is_younger_than(waiter) {

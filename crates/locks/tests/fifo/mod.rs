@@ -1,5 +1,5 @@
-//! Threads of the policy SCHED_FIFO on one CPU, where who is preempted does not run again before who
-//! has preempted it sleeps. That needs the right to real-time priorities (root).
+//! Threads of the policy SCHED_FIFO on one CPU, where a preempted thread does not run again before
+//! the one that preempted it sleeps. That needs the right to real-time priorities (root).
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;

@@ -62,7 +62,7 @@ fn a_waiter_may_free_it_at_once() {
     }
 }
 
-/// Whether the deadline comes before or after it, nothing is lost and nothing is had twice.
+/// Whether the deadline comes before or after it, nothing is lost and nothing is taken twice.
 #[test]
 fn a_deadline_races_with_complete() {
     world::check(None, || {

@@ -35,8 +35,8 @@ fn who_unlocks_last_may_free_it() {
     exclusion::who_unlocks_last_may_free_it::<RawHybridMutex<Loom>>();
 }
 
-/// Whether the deadline comes before or after the wake, the lock is had alone, others are woken,
-/// and nothing of the wait is left in the end.
+/// Whether the deadline comes before or after the wake, one thread at a time has the lock, others
+/// are woken, and nothing of the wait is left in the end.
 fn a_deadline_races(others: usize, rounds: usize, preemptions: usize) {
     world::check(Some(preemptions), move || {
         let shared = Arc::new((RawHybridMutex::<Loom>::new_in(), Counter::default()));

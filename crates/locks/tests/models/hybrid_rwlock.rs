@@ -229,7 +229,7 @@ fn a_reader_that_reads_twice_waits_for_the_writer_between() {
     });
 }
 
-/// Whether a deadline comes before or after the lock, the lock is had once, and nobody who waits is
+/// Whether a deadline comes before or after the lock, the lock is taken once, and no waiter is
 /// forgotten.
 #[test]
 fn deadlines_race_with_unlocks() {

@@ -30,7 +30,7 @@ macro_rules! models {
             #[test]
             fn a_spinner_picks_up_what_is_handed_to_it() {
                 world::check(Some(3), || {
-                    // The first time, who waits sleeps at once.
+                    // The first time, the waiter sleeps at once.
                     world::set_running(false);
                     let shared = Arc::new((<Lock>::new_in(), Counter::default()));
                     let other = {
@@ -49,8 +49,8 @@ macro_rules! models {
                 exclusion::who_unlocks_last_may_free_it::<Lock>();
             }
 
-            /// Whether the deadline comes before or after the wake, the lock is had alone and is free in the
-            /// end.
+            /// Whether the deadline comes before or after the wake, one thread at a time has the lock, and it is free
+            /// in the end.
             fn a_deadline_races(rounds: usize) {
                 world::check(Some(3), move || {
                     let shared = Arc::new((<Lock>::new_in(), Counter::default()));

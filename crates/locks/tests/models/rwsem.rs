@@ -72,7 +72,7 @@ fn sleeping_loses_no_wake() {
     });
 }
 
-/// Everybody who has to look twice asks for the hand-off. It is forgotten with those who asked.
+/// Every waiter that has to look twice asks for the hand-off. It is forgotten with those who asked.
 #[test]
 fn the_lock_is_handed_off() {
     fn at_the_end_it_is_free(preemptions: usize) {
@@ -159,7 +159,7 @@ fn downgrade_lets_readers_in() {
     });
 }
 
-/// Whether a deadline comes before or after the lock, the lock is had once, and nobody who waits is
+/// Whether a deadline comes before or after the lock, the lock is taken once, and no waiter is
 /// forgotten.
 #[test]
 fn deadlines_race_with_unlocks() {

@@ -29,7 +29,7 @@ impl Exclusive for RawSemaphore<Loom> {
 
 exclusion_models!(RawSemaphore<Loom>);
 
-/// Whether the deadline comes before or after the hand-over, nothing is lost and nothing is had
+/// Whether the deadline comes before or after the hand-over, nothing is lost and nothing is taken
 /// twice.
 #[test]
 fn a_deadline_races_with_up() {

@@ -17,10 +17,10 @@ pub trait Shared: Send + Sync + 'static {
     fn read(&self, section: impl FnOnce());
     /// Runs `section` with the lock held to write.
     fn write(&self, section: impl FnOnce());
-    /// Runs `section` with the lock held to read if that can be had at once. False: it cannot, or
+    /// Runs `section` with the lock held to read if that needs no wait. False: it cannot, or
     /// one cannot tell.
     fn try_read(&self, section: impl FnOnce()) -> bool;
-    /// Runs `section` with the lock held to write if that can be had at once. False: it cannot, or
+    /// Runs `section` with the lock held to write if that needs no wait. False: it cannot, or
     /// one cannot tell.
     fn try_write(&self, section: impl FnOnce()) -> bool;
 }

@@ -34,7 +34,7 @@ pub struct Loom;
 #[derive(Debug)]
 pub struct Cell<A> {
     atomic: A,
-    /// What was stored last, whoever has seen it: what a futex' wait looks at.
+    /// What was stored last, whichever thread has seen it: what a futex' wait looks at.
     last: std::sync::atomic::AtomicUsize,
 }
 
@@ -383,8 +383,8 @@ pub fn set_running(running: bool) {
 }
 
 /// Runs a model in which spinning lasts so many rounds; 0: nobody spins before sleeping. Rounds
-/// wait for stores ([`stores::await_next`]), so that who spins for a thread that only unlocks
-/// hardly ever comes to sleep.
+/// wait for stores ([`stores::await_next`]), so that a thread that spins for an unlock hardly ever
+/// comes to sleep.
 pub fn with_patience(rounds: u32, model: impl FnOnce()) {
     let usual = PATIENCE.replace(rounds);
     model();
