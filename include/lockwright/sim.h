@@ -176,7 +176,8 @@ extern const struct lw_sim_platform *lw_sim_host __attribute__((visibility("hidd
                         }                                                                                              \
                 }                                                                                                      \
         } while (0)
-/* Whether who has spun for so many rounds should sleep, or yield: after few rounds in the explorer. */
+/* Whether a thread that has spun for so many rounds should sleep, or yield: after few rounds in the
+ * explorer. */
 #define lw_sim_need_resched(rounds) lw_sim_host->need_resched(rounds)
 #define lw_sim_yield() lw_sim_host->yield_now()
 

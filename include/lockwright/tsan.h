@@ -502,7 +502,8 @@ LW_TSAN_GIVE_(lw_percpu_rwsem_up_write, lw_percpu_rwsem_t, 0u)
 #define lw_percpu_rwsem_trydown_write(lock) lw_percpu_rwsem_trydown_write_tsan_(lock)
 #define lw_percpu_rwsem_up_write(lock) lw_percpu_rwsem_up_write_tsan_(lock)
 
-/* --- Semaphore: whoever goes down comes after who went up ----------------------------------------------- */
+/* --- Semaphore: a thread that goes down comes after one that went up -----------------------------------------------
+ * */
 
 static inline int lw_semaphore_down_tsan_(lw_semaphore_t *semaphore)
 {
@@ -538,7 +539,7 @@ static inline int lw_semaphore_up_tsan_(lw_semaphore_t *semaphore)
 #define lw_semaphore_timeddown(semaphore, until) lw_semaphore_timeddown_tsan_(semaphore, until)
 #define lw_semaphore_up(semaphore) lw_semaphore_up_tsan_(semaphore)
 
-/* --- Completion: whoever has waited comes after who completed ------------------------------------------- */
+/* --- Completion: a waiter comes after the completer ------------------------------------------- */
 
 static inline int lw_completion_wait_tsan_(lw_completion_t *completion)
 {

@@ -72,7 +72,7 @@ pub unsafe extern "C" fn lw_completion_timedwait(
     }
 }
 
-/// Completes the wait of whoever has waited longest, or of the next who comes. Returns 0.
+/// Completes the wait of the longest waiter, or of the next one to come. Returns 0.
 ///
 /// # Safety
 /// A completion.

@@ -79,7 +79,7 @@ unsafe fn wait(condvar: *mut lw_condvar_t, mutex: *mut lw_mutex_t, deadline: Opt
     tool::give_up(mutex, Flags::EXCLUSIVE, 1, wait)
 }
 
-/// Wakes who has waited longest. Returns 0.
+/// Wakes the longest waiter. Returns 0.
 ///
 /// # Safety
 /// A condition variable.

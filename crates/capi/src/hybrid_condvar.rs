@@ -85,7 +85,7 @@ unsafe fn wait(
     tool::give_up(mutex, Flags::EXCLUSIVE, 1, wait)
 }
 
-/// Wakes who has waited longest. Returns 0.
+/// Wakes the longest waiter. Returns 0.
 ///
 /// # Safety
 /// A condition variable.

@@ -1,4 +1,4 @@
-//! The unfair spinlock that Linux has where no paravirtual one is to be had.
+//! The unfair spinlock that Linux uses where there is no paravirtual one.
 
 use core::ffi::c_int;
 
@@ -10,8 +10,8 @@ use crate::holds::holds;
 use crate::irq;
 use crate::tool;
 
-/// A spinlock without a queue: whoever sees it free first takes it, and anyone may starve. Linux has
-/// it under hypervisors that cannot halt virtual CPUs. For comparing. Not recursive.
+/// A spinlock without a queue: the first thread to see it free takes it, and any thread may starve.
+/// Linux has it under hypervisors that cannot halt virtual CPUs. For comparing. Not recursive.
 #[repr(C)]
 pub struct lw_pvqspinlock_unfair_t {
     /// The lock's own.

@@ -69,7 +69,7 @@ pub unsafe extern "C" fn lw_semaphore_timeddown(
     }
 }
 
-/// Goes up: the first waiter has it, or the next who comes. Returns 0.
+/// Goes up: the first waiter gets it, or the next one to come. Returns 0.
 ///
 /// # Safety
 /// A semaphore.
