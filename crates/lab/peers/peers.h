@@ -13,7 +13,7 @@ extern "C" {
 enum lock_waiting {
 	/* They sleep, if they wait for long. */
 	SLEEPS,
-	/* They spin or yield, whoever is first. */
+	/* They spin or yield, and any of them may be first. */
 	SPINS,
 	/* They spin in a queue, without giving way: not for more threads than CPUs. */
 	SPINS_IN_QUEUE,
@@ -41,7 +41,7 @@ struct lock_peer {
 
 extern const struct lock_peer lockwright_peers[];
 
-/* For who reads the table to see that both mean the same structure. */
+/* It shows a reader of the table that both mean the same structure. */
 extern const size_t lockwright_peer_size;
 
 #ifdef __cplusplus

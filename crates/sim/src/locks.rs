@@ -31,7 +31,7 @@ pub struct Kind {
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,
-    /// Whether who waits sleeps at some time: nobody spins for ever.
+    /// Whether a waiter sleeps at some time: no thread spins for ever.
     pub sleeps: bool,
     origin: Origin,
 }

@@ -51,7 +51,7 @@ impl RunQueue {
         Some(last)
     }
 
-    /// Notes that who has run so long runs here.
+    /// Notes the virtual run time of the task that runs here.
     pub fn note(&mut self, run_time: Time) {
         self.least = self.least.max(run_time);
     }

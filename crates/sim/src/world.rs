@@ -671,8 +671,8 @@ impl World {
         self.me().rounds
     }
 
-    /// Whether who has spun for so many rounds should let others run: never in a guest's kernel,
-    /// which spins with preemption off.
+    /// Whether a thread that has spun for so many rounds should let others run: never in a guest's
+    /// kernel, which spins with preemption off.
     pub fn need_resched(&mut self, rounds: u32) -> bool {
         let patience = self.prices.patience_rounds;
         if self.is_guest {
@@ -733,7 +733,7 @@ impl World {
         self.fill(cpu);
     }
 
-    /// Wakes who waits at the address, by the running task, in its turn. A virtual CPU's is an exit, which has all of it.
+    /// The running task wakes waiters at the address, in its turn. A virtual CPU's is an exit, which has all of it.
     pub fn wake_at(&mut self, address: usize, count: u32, bits: u32) {
         for task in self.futexes.take(address, count, bits) {
             if self.tasks[task].state == State::Polling {

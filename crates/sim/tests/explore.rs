@@ -10,7 +10,7 @@ fn bounded(deviations: u32) -> Exploration {
     bounded_by(1, deviations)
 }
 
-/// The seed decides who reads, who has a deadline, and the like.
+/// The seed decides which threads read, which have a deadline, and the like.
 fn bounded_by(seed: u64, deviations: u32) -> Exploration {
     let search = Search::Bounded { seed, deviations };
     Exploration { threads: 3, operations: 2, search, count: 20_000 }

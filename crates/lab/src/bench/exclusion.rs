@@ -35,7 +35,7 @@ impl Twins {
     }
 }
 
-/// Whether who takes it by `write` has it alone.
+/// Whether a thread that takes it by `write` has it alone.
 pub fn excludes(write: &(dyn Fn(Section<'_>) + Sync)) -> bool {
     excludes_readers(write, &|_| ())
 }

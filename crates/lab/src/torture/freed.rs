@@ -31,7 +31,7 @@ pub struct Freed {
     pub objects: u64,
     /// How many of those were touched afterwards.
     pub touched: u64,
-    /// Times that somebody was under the lock who must not be.
+    /// Times that a thread was under the lock that must not be.
     pub fail: u64,
 }
 

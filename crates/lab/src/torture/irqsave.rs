@@ -12,7 +12,7 @@ use lockwright::qspinlock::RawQspinlock;
 
 use super::ops::Ops;
 
-/// A lock, and the signals that its writer blocked before: whoever has it exclusively writes them,
+/// A lock, and the signals that its writer blocked before: the exclusive holder writes them,
 /// and reads them before it gives it up.
 pub(super) struct Irqsave<L> {
     lock: L,

@@ -12,7 +12,7 @@ pub struct Side {
     pub acquired: Vec<u64>,
     /// Trylocks refused, and deadlines that came.
     pub refused: u64,
-    /// Times that somebody was there who must not be.
+    /// Times that a thread was there that must not be.
     pub fail: u64,
 }
 

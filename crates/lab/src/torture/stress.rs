@@ -16,7 +16,7 @@ use super::statistics::{Side, Statistics};
 use super::types::Type;
 use super::worker::{self, Guarded, Role, Shared, Worker};
 
-/// How often whoever runs the torture looks at it.
+/// How often the main thread looks at the torture.
 const TICK: Duration = Duration::from_millis(10);
 
 /// An observer of a run.

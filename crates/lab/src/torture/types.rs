@@ -57,10 +57,10 @@ pub struct Type {
     pub irq: bool,
     /// Whether it is taken with signals blocked, so that a signal's handler may take this very one.
     pub irqsave: bool,
-    /// Whether who waits for it sleeps, at the latest after a while: a waiter of a higher priority
+    /// Whether a waiter sleeps, at the latest after a while: a waiter of a higher priority
     /// then leaves the holder a CPU.
     pub sleeps: bool,
-    /// Whether who gets it may free it, also if the one before has not come back from unlocking it.
+    /// Whether a new owner may free it, even if the one before has not returned from unlocking it.
     pub frees: bool,
     pub(super) boxed: fn() -> Box<dyn Ops>,
     /// One at an address: memory of a page's size and alignment.

@@ -131,7 +131,7 @@ impl<P: Sockets> Cna<P> {
     /// # Safety
     /// The caller holds it with this node.
     pub unsafe fn unlock(&self, node: &Node<P>) {
-        // Relaxed: whoever wrote it has granted us the lock with it.
+        // Relaxed: the thread that wrote it has granted us the lock with it.
         let passed_over = node.granted.load(Relaxed);
         // Acquire: pairs with the Release in `lock`, here and in `await_next`.
         let mut next = node.next.load(Acquire);
@@ -222,7 +222,7 @@ impl<P: Sockets> Cna<P> {
         }
     }
 
-    /// Waits for the follower, who is in the queue, to link itself.
+    /// Waits for the follower in the queue to link itself.
     fn await_next(node: &Node<P>) -> usize {
         let mut next = NONE;
         await_until::<P>(|| {

@@ -406,7 +406,7 @@ impl Execution {
         self.note(What::Downgrades, 0, 0, None);
     }
 
-    /// Whoever has the lock may have it with all others.
+    /// The holder may share the lock with all others.
     pub fn check(&mut self) {
         let mode = |thread: u32| match self.threads[thread as usize].claim {
             Claim::Has(mode) => Some((thread, mode)),

@@ -177,7 +177,7 @@ impl Halves for NoRecheck {
     }
 }
 
-/// The holder sees nobody wait, and the waiter, who has seen it hold the lock, sleeps.
+/// The holder sees no waiter, and the waiter, which has seen the lock held, sleeps.
 struct LateAnnouncement {
     held: Word,
     waiters: Word,
@@ -482,8 +482,8 @@ impl Subject for Impatient {
     }
 }
 
-/// Tickets, and a word for each to sleep on, which is 1 once it is its turn. Only who wakes up early
-/// comes in before that.
+/// Tickets, and a word for each to sleep on, which is 1 once it is its turn. Only a thread that
+/// wakes up early enters before that.
 struct Trusting {
     next: Word,
     served: Word,

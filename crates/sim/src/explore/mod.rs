@@ -59,14 +59,14 @@ pub enum Search {
     },
     /// All with at most so many deviations from the default schedule, those with few first.
     Bounded {
-        /// What decides who reads, and who only tries.
+        /// What decides which threads read, and which only try.
         seed: u64,
         /// The most deviations.
         deviations: u32,
     },
     /// This one.
     Given {
-        /// What decides who reads, and who only tries.
+        /// What decides which threads read, and which only try.
         seed: u64,
         /// The schedule.
         schedule: Schedule,
@@ -180,7 +180,7 @@ impl Explorer<'_> {
         for level in 1..=deviations {
             let mut children = Vec::new();
             for parent in &parents {
-                // Once more, to see who could have gone on where.
+                // Once more, to see which threads could have run at each point.
                 let strategy = Strategy::follow(parent.clone());
                 let execution = self.execute(seed, strategy, |execution| {
                     execution.choices = Some(Vec::new());

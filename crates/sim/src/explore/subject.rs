@@ -135,7 +135,7 @@ pub struct Kind {
     pub upgrades: bool,
     /// Whether it can be waited for up to a deadline.
     pub deadlines: bool,
-    /// How often who waits may be overtaken by those who came later, where the lock promises it.
+    /// How often later threads may overtake a waiter, if the lock promises a bound.
     pub overtakes: Option<u32>,
     origin: Origin,
 }

@@ -20,7 +20,7 @@ pub enum What {
     TooLate,
     /// It goes on though nobody has woken it, as sleeps may end early.
     Early,
-    /// It wakes who waits for a word.
+    /// It wakes waiters for a word.
     Wake,
     /// A round of a spinning loop is over.
     Spin,

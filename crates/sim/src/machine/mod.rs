@@ -101,7 +101,7 @@ pub struct Scheduler {
     pub latency_ms: f64,
     /// The least turn.
     pub min_granularity_ms: f64,
-    /// How much less who wakes up must have run to preempt.
+    /// How much less a woken task must have run to preempt.
     pub wakeup_ms: f64,
     /// Between two attempts of busy CPUs to even out their queues.
     pub balance_ms: f64,
@@ -137,7 +137,7 @@ impl Default for Scheduler {
             switch_us: 1.5,
             // The host's path of a wake-up (simulation.md).
             wake_us: 5.0,
-            // A choice. A virtual EPYC takes 4.8 us longer to wake who sleeps on an idle CPU than nobody, most of
+            // A choice. A virtual EPYC takes 4.8 us longer to wake a task on an idle CPU than to wake none, most of
             // it to have an interrupt sent.
             waker_us: 1.0,
             // A system call of a kernel with page-table isolation off; a futex' work with it.

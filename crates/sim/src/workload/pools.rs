@@ -4,8 +4,8 @@
 //! and the slab gets back 1,024 at most ten times a second.
 //!
 //! A CPU does one job of the build after the other. Objects of a job last until its end, when all of them
-//! go at once, or only for a moment. Objects are alike, so the lists are their lengths; whoever takes the
-//! lock waits for the lines of those it moves.
+//! go at once, or only for a moment. Objects are alike, so the lists are their lengths; a thread that takes the lock
+//! waits for the lines of the objects it moves.
 
 use std::cell::Cell as HostCell;
 use std::rc::Rc;

@@ -21,7 +21,7 @@ pub struct Waiting(u32);
 impl Waiting {
     /// They sleep, if they wait for long.
     pub const SLEEPS: Self = Self(0);
-    /// They spin or yield, whoever is first.
+    /// They spin or yield, and any of them may be first.
     pub const SPINS: Self = Self(1);
     /// They spin in a queue, without giving way: where they outnumber the CPUs, each release waits
     /// until the one thread that is next runs.
@@ -145,7 +145,7 @@ unsafe extern "C" fn destroy<L: Lock>(at: *mut c_void) {
 }
 
 unsafe extern "C" fn lock<L: Lock>(at: *mut c_void, own: *mut c_void) {
-    // SAFETY: one is made there; whoever holds it releases it before it is destroyed.
+    // SAFETY: one is made there; its holder releases it before it is destroyed.
     let lock = unsafe { &*at.cast::<L>() };
     // SAFETY: the caller's own memory; `exclusive` has checked that it is large enough.
     unsafe { own.cast::<L::Held>().write(lock.lock()) }
