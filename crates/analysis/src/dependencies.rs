@@ -25,7 +25,7 @@ impl Dependencies {
         for (id, node) in model.trie.contexts() {
             for (_, held) in model.trie.held(id) {
                 direct.entry(group(held.class)).or_default().insert(group(node.class));
-                // Whoever waits for a lock that was only tried for does not wait for what is
+                // A waiter for a lock that was taken by trylock does not wait for the locks
                 // outside.
                 if held.mode & mode::TRY == 0 {
                     break;

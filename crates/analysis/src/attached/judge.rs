@@ -34,7 +34,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// It never ends by itself, whoever sends a signal.
+    /// It never ends by itself, and no signal ends it.
     pub fn is_certain(&self) -> bool {
         match self {
             Self::Cycle { is_timed, .. } => !is_timed,

@@ -230,8 +230,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn user(&self) -> Option<Step> {
         let row = &self.row;
         let is_known = row.other_thread != 0 || row.other_stack != 0;
-        // Whoever used it and went on is no more than that; and of the parent's threads none is
-        // here.
+        // A thread that used it and went on is no more than that; and of the parent's threads none
+        // is here.
         let went_on = |past: Past| self.is_parents(past) && past.thread == row.other_thread;
         if !is_known
             || !object_types::has_user(self.builtin)

@@ -46,7 +46,7 @@ pub enum Action {
     Reacquires,
     /// Waits at a barrier.
     WaitsAtBarrier,
-    /// Calls `pthread_once`, and runs its routine, or waits for whoever does.
+    /// Calls `pthread_once`, and runs its routine, or waits for the thread that does.
     CallsOnce,
     /// Enters a context that the program declares.
     Enters,

@@ -166,7 +166,7 @@ pub enum Note {
     EndUnknown,
     /// Threads were waiting at its end.
     StillWaiting(u64),
-    /// What whoever ran the program has to say.
+    /// A note from the command that ran the program.
     Told(String),
 }
 

@@ -36,7 +36,7 @@ pub struct Blocked {
 pub enum File {
     /// A pipe without a name.
     Pipe,
-    /// An eventfd: whoever writes to it ends a read.
+    /// An eventfd: a writer ends a read.
     Eventfd,
     /// A socket.
     Socket,

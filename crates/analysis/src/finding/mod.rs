@@ -552,8 +552,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Threads that were still waiting, by process.
     pub waiting: Vec<Waiting>,
-    /// What is missing of the names of modules that the findings, or who waits, are about: once for
-    /// each.
+    /// What is missing of the names of modules in the findings and waits: once for each.
     pub modules: Vec<ModuleNote>,
 }
 

@@ -304,7 +304,7 @@ pub enum Evidence {
     ReadersMeet,
     /// There were more combinations of threads than could be looked at.
     SearchCut,
-    /// Whoever completes a completion counts as holding it.
+    /// The thread that completes a completion counts as holding it.
     CompleterHolds {
         /// The completion.
         completion: usize,

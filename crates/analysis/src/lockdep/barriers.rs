@@ -6,7 +6,7 @@
 //! lies before the hold in every run, or is kept from it by another lock, cannot come too late for
 //! it.
 //!
-//! The same goes for a lock that is held by a third who waits for the one that is kept, and so on:
+//! The same goes for a lock of a third thread that waits for the kept one, and so on:
 //! see [`super::chains`].
 //!
 //! Which threads come is sure only if no more than the barrier is for were seen to come. Unrecorded

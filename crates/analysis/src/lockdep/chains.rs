@@ -167,7 +167,7 @@ pub fn single_locks(model: &Model<'_>) -> HashMap<u32, u32> {
     locks.map(|(_, lock)| (lock.class, lock.inst)).collect()
 }
 
-/// Whether who acquires as in `node`, and waits, does so for who holds as in `held`.
+/// Whether an acquisition as in `node` that waits does so for a hold as in `held`.
 fn meets(node: &Node, held: &Node) -> bool {
     excludes(node.mode, held.mode)
 }

@@ -103,7 +103,7 @@ impl Ends {
     pub fn tell(&self, what: &mut OrderFault) {
         let Some(&end) = self.ends.first() else { return };
         let is_pair = self.parts.len() == 2;
-        // Somebody who joins holds a lock: a cycle of joins alone has no beginning.
+        // A joiner holds a lock: a cycle of joins alone has no beginning.
         let release = self.ends.iter().find(|&&end| !self.ends.contains(&self.before(end)));
         for evidence in &mut what.evidence {
             if is_pair && *evidence == Evidence::SameLocks {

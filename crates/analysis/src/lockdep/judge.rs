@@ -320,7 +320,7 @@ impl<'m, 'a> Judge<'m, 'a> {
             let obstacle = if own.compare(between).is_lt() { between } else { own };
             return better(obstacle).then_some((obstacle, acquisitions));
         }
-        // Somebody who was not recorded might do what those who were cannot.
+        // An unrecorded thread might do what the recorded ones cannot.
         if let Some(more) = shapes.iter().position(|shape| shape.more)
             && let Some(acquisitions) = self.choose(shapes, Demand::Lenient, looks)
         {

@@ -195,7 +195,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     /// All of this did happen. What is only possible is that it does harm.
     fn grade(&self) -> Grade {
         match self.kind {
-            // Often meant so, and sound if whoever signals does not need what is kept.
+            // Often meant so, and correct if the signaller does not need the kept lock.
             Kind::WaitWithLockHeld => match &self.signallers {
                 Signallers::Needs(need) if need.is_sure && need.others.is_empty() => {
                     if self.is_timed() { Grade::Possible } else { Grade::Likely }

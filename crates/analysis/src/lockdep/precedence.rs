@@ -446,7 +446,7 @@ fn may_begin(model: &Model<'_>, id: u32, held: &Node) -> bool {
     }
 }
 
-/// Whether who acquires as in `node` cannot while another holds as in `held`.
+/// Whether an acquisition as in `node` has to wait while another thread holds as in `held`.
 fn excludes(node: &Node, held: &Node) -> bool {
     rows::excludes(node.mode, held.mode)
 }

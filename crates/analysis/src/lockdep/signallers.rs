@@ -28,11 +28,11 @@ const MOST_ROUNDS: usize = 512;
 /// What is known of the threads that signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signallers {
-    /// Nobody was seen to signal who could have done so during the wait.
+    /// No thread was seen to signal that could have done so during the wait.
     Unknown,
     /// One took a kept lock on its way.
     Needs(Need),
-    /// One took a lock that another may have who waits for a kept one.
+    /// One took a lock that another thread may hold while it waits for a kept one.
     NeedsThrough(Through),
     /// None of these took one.
     Independent(Vec<u32>),
@@ -339,7 +339,7 @@ pub fn waits(node: &Node) -> bool {
     node.mode & (mode::TRY | mode::COND_REACQUIRE) == 0 && node.flags & node_flag::IN_HANDLER == 0
 }
 
-/// Whether who acquires as in `node` waits for who holds as in `lock`.
+/// Whether an acquisition as in `node` waits for a hold as in `lock`.
 fn excludes(lock: &Node, node: &Node) -> bool {
     rows::excludes(node.mode, lock.mode)
 }

@@ -21,7 +21,7 @@ use crate::model::Model;
 use crate::view::occurrence::{Acquisition, Context};
 use crate::view::process_view::ProcessView;
 
-/// A signaller that needs a lock which another has who waits for what is kept.
+/// A signaller that needs a lock of another thread, which waits for a kept one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Through {
     /// The acquisition of a lock on the signaller's way to the signal.

@@ -3,9 +3,10 @@
 //! A class is what one place of the program creates, or one array holds. That is too much where the
 //! place is in a function made for creating locks (`Semaphore_create`), or where each element of
 //! the array has a use of its own (SQLite's `staticMutexes`): locks of different purposes are one
-//! class then, and any order between two of them looks like one within a class. How such locks
-//! differ shows in who takes them. A bucket's lock in a hash table is taken at the same places as
-//! those of all other buckets; a lock with a purpose is taken at places of its own.
+//! class then, and any order between two of them looks like one within a class. The threads and
+//! places that take such locks show how they differ. A bucket's lock in a hash table is taken at
+//! the same places as those of all other buckets; a lock with a purpose is taken at places of its
+//! own.
 //!
 //! So the locks of a class are put together by the places that take them, wrappers left aside. What
 //! is connected by no place is a class of its own, if at least [`PLACES`] places take it: one alone

@@ -75,7 +75,7 @@ impl Sources {
         Self { servers: Servers::from_env(), ..Self::of_this_machine() }
     }
 
-    /// The file that a frame is in, if it can be had and has the frame's line.
+    /// The file that a frame is in, if it can be read and has the frame's line.
     pub fn of(&self, frame: &Frame) -> Option<Rc<Source>> {
         let (path, line) = (frame.file.as_deref()?, frame.line?);
         self.get(path, line).or_else(|| {

@@ -28,7 +28,7 @@
 //! one thread waits there and the others wait for locks. Other cycles through it must not be reported.
 //!
 //! A routine that runs once is run by the thread that did in the run: where another would have called
-//! first, that interleaving is none of the run's. While it runs, who calls waits for that thread. Cycles through
+//! first, that interleaving is none of the run's. While it runs, other callers wait for that thread. Cycles through
 //! it are not looked for where one lock is known by its class alone, as a joined thread took it with
 //! nothing held.
 //!

@@ -211,7 +211,8 @@ struct Examined {
     repeated: u64,
     /// Something sleeps inside what spins.
     sleeps: bool,
-    /// A thread can come to wait with a lock kept that those take who could end the wait.
+    /// A thread can come to wait with a lock kept, and the threads that could end the wait take
+    /// that lock.
     kept: bool,
     /// Findings of such waits graded `likely`.
     likely_kept: u64,

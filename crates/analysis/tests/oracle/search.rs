@@ -342,7 +342,7 @@ impl<'r> Search<'r> {
                 !is_timed && !self.is_enabled(state, thread)
             })
             .collect();
-        // Until nobody is left who could be woken.
+        // Until no thread is left that could be woken.
         while let Some(thread) =
             (0..state.len()).find(|&thread| stuck[thread] && !self.stays(state, thread, &stuck))
         {
@@ -409,8 +409,7 @@ impl<'r> Search<'r> {
         is_blocked.then_some(lock)
     }
 
-    /// The lock that the thread waits for, where who has it waits for a lock that another has, and so on
-    /// up to `holder`.
+    /// The lock that the thread waits for, if its holder waits for a lock of another thread, and so on up to `holder`.
     pub fn blocked_through(&self, state: &[usize], thread: usize, holder: usize) -> Option<usize> {
         let waits = |thread: usize| match self.op(state, thread) {
             Some(Op::Acquire { lock, how: How::Wait, read, .. })

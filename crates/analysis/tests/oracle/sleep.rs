@@ -16,7 +16,7 @@ pub fn sleeps(run: &Run) -> BTreeSet<(String, String)> {
                 let mut found = None;
                 match step.op {
                     Op::Acquire { lock, how, .. } => {
-                        // A recursive mutex that is held is had at once.
+                        // A thread takes a recursive mutex that it holds at once.
                         let kind = run.locks[lock].kind;
                         let is_had = kind == Kind::Recursive && held.contains(&lock);
                         let sleeps = kind != Kind::Spin && how != How::Try && !is_had;

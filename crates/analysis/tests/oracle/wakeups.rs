@@ -2,8 +2,8 @@
 //!
 //! The oracle counts what happens: a wait on a condition variable is for one more signal than was
 //! waited for so far, as programs wait that look at their predicate first, and a wait for a semaphore
-//! is for a post. So a signal that comes early is not lost. A thread is *stuck* in a state if
-//! whoever could still signal is stuck, too, or waits for a lock that a stuck thread has.
+//! is for a post. So a signal that comes early is not lost. A thread is *stuck* in a state if each
+//! thread that could still signal is stuck, too, or waits for a lock that a stuck thread has.
 //!
 //! Then, of the report on the observed run:
 //! - *nothing is cried*: for each `likely` finding of a wait with a lock kept, a state is reached
@@ -39,7 +39,7 @@ pub struct Told {
 pub struct Reached {
     /// The waiter is stuck, and so is the signaller.
     pub stuck: BTreeSet<Kept>,
-    /// All who could signal wait for locks of the waiter's, and the run shows it.
+    /// All possible signallers wait for locks of the waiter's, and the run shows it.
     pub shown: BTreeSet<Kept>,
 }
 
@@ -161,7 +161,7 @@ fn needs(run: &Run, search: &Search<'_>, kept: &[usize], signal: &Signal) -> boo
                 let class = run.locks[lock].class();
                 let of_class = |other: &&Lock| other.class() == class;
                 let is_only = run.locks.iter().filter(of_class).count() == 1;
-                // What is held already is had at once.
+                // A lock that the thread already holds is taken at once.
                 let held = search.held_at(thread, at);
                 kept.contains(&lock) && is_only && !held.contains(&lock)
             }

@@ -1,4 +1,4 @@
-//! Which test ran: for who reads a log of hundreds, the process id says nothing.
+//! Which test ran: to a reader of a log of hundreds, the process id says nothing.
 
 use crate::prose::words::{self, base_name, plain};
 use lockwright_analysis::finding::{Finding, Process};

@@ -23,7 +23,7 @@ pub struct View {
     pub compat: Option<Compat>,
 }
 
-/// A tool whose tables can be had.
+/// A tool whose tables we can print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Compat {

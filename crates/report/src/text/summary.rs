@@ -46,7 +46,7 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     text + &format!("lockwright: {}\n", parts.join("; "))
 }
 
-/// What is missing of the names in the findings shown, or in who waits.
+/// What is missing of the names in the findings and waits shown.
 fn modules(report: &Report, shown: usize) -> Vec<String> {
     let all = shown == report.findings.len();
     let findings = report.findings.iter().filter(|f| all || !f.grade.is_counted_only());

@@ -32,7 +32,7 @@ struct Document {
     findings: Vec<Entry>,
 }
 
-/// A known finding. What is not the fingerprint or the grade is for people, who may change it.
+/// A known finding. All but the fingerprint and the grade is for people, and they may change it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// As [`identity::fingerprint`] has it.

@@ -119,7 +119,7 @@ fn a_lock_held_at_a_creation_is_handed_over() {
         T1: F(T2)
         T2: L(A) U(A) L(B) L(A) U(A) U(B)";
     assert_eq!(verdict(grandchild), ["ordered circular-dependency: A B"]);
-    // ... nor whoever takes A: T2 begins with T1 holding it.
+    // ... nor a thread that takes A: T2 begins with T1 holding it.
     let inside = "
         T0: L(A) F(T1) L(B) U(B) U(A)
         T1: L(A) F(T2) U(A)
@@ -272,7 +272,7 @@ fn a_joined_thread_waits_to_take_its_mutex_again() {
     assert_eq!(verdict(joined_with_another), NOTHING);
 }
 
-/// Both try for the other's lock within the hold in which they then wait for it: whoever did so first
+/// Both try for the other's lock within the hold in which they then wait for it: the first to do so
 /// had its hold before the other's began.
 #[test]
 fn each_has_tried_for_what_the_other_holds() {

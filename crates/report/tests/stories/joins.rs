@@ -189,7 +189,7 @@ fn readers_may_be_joined_by_readers_unless_a_writer_comes_between() {
 
 #[test]
 fn a_join_that_hangs_is_a_deadlock_and_told_once() {
-    // From the oldest thread on, whoever waits first.
+    // From the oldest thread on, whichever waits first.
     let told = ["deadlocked join-with-lock-held: end of thread 2 (T2) A"];
     assert_eq!(verdict("T1: L(A) F(T2) JB(T2)\nT2: B(A)"), told);
     assert_eq!(verdict("T1: L(A) F(T2)\nT2: B(A)\nT1: JB(T2)"), told);

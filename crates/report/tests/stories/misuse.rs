@@ -327,7 +327,7 @@ fn a_lock_that_is_never_released_after_its_function_is_leaked() {
     // Nobody does.
     assert_eq!(verdicts("T1: L(A)@1 LH(A)"), ["untidy leaked-lock: A"]);
     for fine in [
-        // Whoever called the function releases it: in this pass, in another, or elsewhere.
+        // The function's caller releases it: in this pass, in another, or elsewhere.
         "T1: L(A)@1 LI(A) U(A)",
         "T1: L(A)@1 LI(A)@9 U(A) L(A)@1 LI(A)@9",
         "T1: L(A1)@1 LI(A1)@9\nT2: L(A2)@1 LI(A2)@9 U(A2)",
