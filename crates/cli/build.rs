@@ -1,7 +1,7 @@
 //! Builds what the binary carries inside: the preload library, the swap library and the demo
 //! program.
 //!
-//! A packager who builds the libraries separately names them in `LOCKWRIGHT_PRELOAD_LIBRARY` and
+//! A packager that builds the libraries separately names them in `LOCKWRIGHT_PRELOAD_LIBRARY` and
 //! `LOCKWRIGHT_SWAP_LIBRARY`.
 //!
 //! `LOCKWRIGHT_SYSROOT` names a directory with an older system's C library. The binary and what it

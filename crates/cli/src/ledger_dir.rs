@@ -96,7 +96,7 @@ impl Surroundings {
         format!("lockwright-{}", self.uid)
     }
 
-    /// Mode of a directory that the user's processes must find their way through, whoever they have
+    /// Mode of a directory that the user's processes must be able to pass, whichever user they have
     /// become.
     fn way_mode(&self) -> u32 {
         if self.uid == 0 { 0o711 } else { 0o700 }
@@ -257,8 +257,8 @@ impl RunDir {
         self.folder.create(name)?.write_all(text.as_bytes())
     }
 
-    /// Makes a file of zeros that processes of the run may write to, whoever they have become.
-    /// Returns where it is.
+    /// Makes a file of zeros that processes of the run may write to, whichever user they have
+    /// become. Returns where it is.
     ///
     /// # Errors
     /// If that fails.

@@ -1,6 +1,6 @@
-//! What this process was given by whoever started it, as it was before Rust's runtime and
-//! lockwright itself changed it: the runtime ignores SIGPIPE and opens closed standard streams, and
-//! lockwright ignores SIGXFSZ, to hear of a file that grows too large instead of dying. The program
+//! What this process inherited from its parent, as it was before Rust's runtime and lockwright
+//! itself changed it. The runtime ignores SIGPIPE and opens closed standard streams. lockwright
+//! ignores SIGXFSZ, to get an error for a file that grows too large instead of dying. The program
 //! must get the original.
 
 use std::io;

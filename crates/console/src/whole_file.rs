@@ -1,6 +1,5 @@
-//! A file that is written in one step: whoever reads it finds what was there before or all of the
-//! new text, and where that cannot be written, because a disk is full for example, what was there
-//! stays.
+//! A file that is written in one step: a reader finds either the old text or all of the new one. If
+//! the new one cannot be written, because a disk is full for example, the old one stays.
 //!
 //! The new file takes the place of the old one. That is not for pipes and devices, nor for a file
 //! that others know by another name or that belongs to somebody else: those are written in place,
@@ -129,7 +128,7 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
         let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         Ok((temporary, file))
     };
-    // Somebody who was killed may have left some.
+    // A process that was killed may have left some.
     let is_taken = |made: &io::Result<_>| {
         made.as_ref().is_err_and(|error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists)
     };

@@ -586,7 +586,7 @@ pub unsafe extern "C-unwind" fn destroy(m: *mut Mutex) -> c_int {
         // SAFETY: forwarded.
         return unsafe { next::pthread_mutex_destroy(m.cast()) };
     }
-    // Relaxed: whoever destroys it knows that nobody uses it any more.
+    // Relaxed: a thread that destroys it knows that no thread uses it any more.
     if mutex.owner() != 0 || mutex.users.load(Relaxed) != 0 {
         return EBUSY;
     }

@@ -148,7 +148,8 @@ impl RwLock {
         }
     }
 
-    /// Releases the lock, whoever holds it. Not of this era: nobody of this process waits for it.
+    /// Releases the lock, whichever thread holds it. Not of this era: nobody of this process waits
+    /// for it.
     fn release(&self, of_this_era: bool) -> c_int {
         let Some(mode) = self.lock.holder() else {
             // A fault of the program's.
@@ -158,7 +159,7 @@ impl RwLock {
         if mode == Mode::Write {
             self.writer.store(0, Relaxed);
         }
-        // SAFETY: it is held so, and whoever releases it does that for who holds it. From here on
+        // SAFETY: it is held so, and the releaser acts for the holder. From here on
         // the lock may be gone.
         unsafe {
             if of_this_era {

@@ -49,7 +49,8 @@ impl Folder {
         Ok(made)
     }
 
-    /// Makes the file `name`, which is not there yet, whoever may have put what in its place.
+    /// Makes the file `name`, which must be new, even if another user has put something in its
+    /// place.
     ///
     /// # Errors
     /// If something is there, or it cannot be made.

@@ -99,7 +99,7 @@ pub fn innermost_id(pid: u32) -> Option<u32> {
 }
 
 /// Whether any process has the file open for writing, or mapped: in whatever namespace it is, and
-/// whoever may look into it. The kernel gives nobody a read lease on such a file.
+/// whichever user may look into it. The kernel gives nobody a read lease on such a file.
 fn has_writer(file: &File) -> io::Result<bool> {
     // SAFETY: a descriptor of ours, and no memory.
     let lease = |kind: i32| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };

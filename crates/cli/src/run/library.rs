@@ -76,7 +76,7 @@ fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o755))
 }
 
-/// What the file in memory is called, for who looks at a process' maps.
+/// The name of the file in memory, as a process' maps show it.
 const NAME: &CStr = c"liblockwright.so";
 
 fn in_memory(contents: &[u8]) -> io::Result<File> {

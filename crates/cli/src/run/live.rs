@@ -43,8 +43,8 @@ impl Place {
     }
 }
 
-/// How long nothing that is known could end a deadlock before it counts as final: long enough for
-/// whoever was on the way.
+/// How long nothing that is known could end a deadlock before it counts as final: long enough for a
+/// thread that was on its way.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How long to wait for what would have to come from outside of the process, while nothing in it
@@ -211,8 +211,8 @@ impl Deadlocks {
         shown
     }
 
-    /// Kills what has outlived its SIGABRT: whoever catches or blocks that and goes on would hang
-    /// for ever. A core file in the making is let finish.
+    /// Kills what has outlived its SIGABRT: a process that catches or blocks that and goes on would
+    /// hang for ever. A core file in the making is let finish.
     pub fn follow_up(&mut self, output: &Output) {
         self.aborted.retain(|aborted| {
             if aborted.when.elapsed() < ABORT_PATIENCE {

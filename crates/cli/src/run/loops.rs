@@ -126,7 +126,7 @@ impl Traced {
 
 impl Drop for Traced {
     fn drop(&mut self) {
-        // Only who is stopped can be let go of.
+        // Only a stopped thread can be detached.
         if self.is_stopped || self.stop().is_some() {
             self.resume(libc::PTRACE_DETACH);
         }

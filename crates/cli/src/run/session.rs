@@ -27,8 +27,8 @@ use lockwright_analysis::lockmeter::model::End;
 use lockwright_analysis::process_end::Ends;
 use lockwright_console::error::{Error, Result};
 
-/// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough
-/// to take no measurable time.
+/// How often the ledgers are looked at for deadlocks: soon enough for a user who watches, rare
+/// enough to take no measurable time.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Finds the program that a command line names, and refuses what cannot be watched.

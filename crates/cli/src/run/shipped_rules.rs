@@ -13,7 +13,7 @@ pub fn print_if_asked(error: &clap::Error) {
     if !(incomplete && asks(std::env::args_os())) {
         return;
     }
-    // Whoever closed the stream has seen enough.
+    // The reader closed the stream and has seen enough.
     let _ = std::io::stdout().write_all(SHIPPED.as_bytes());
     std::process::exit(0)
 }

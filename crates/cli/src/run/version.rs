@@ -16,7 +16,7 @@ pub fn print_if_asked(error: &clap::Error) {
     }
     let command = std::fs::read("/proc/self/exe").ok().and_then(|file| needed_glibc(&file));
     let text = text(option_env!("LOCKWRIGHT_COMMIT"), command, needed_glibc(preload::LIBRARY));
-    // Whoever closed the stream has seen enough.
+    // The reader closed the stream and has seen enough.
     let _ = std::io::stdout().write_all(text.as_bytes());
     std::process::exit(0);
 }

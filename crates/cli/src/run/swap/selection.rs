@@ -181,7 +181,7 @@ impl Questions {
                 return Err(io::ErrorKind::InvalidFilename.into());
             }
             fs::rename(&bound, &path)?;
-            // Whoever processes of the run have become.
+            // Processes of the run may have become another user's.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
             Ok((listener, path))
         };

@@ -47,7 +47,7 @@ pub enum Mark {
 
 use Mark::*;
 
-/// Functions that take locks. Whoever calls one has a lock that can be seen.
+/// Functions that take locks. A program that calls one has a lock that can be seen.
 const TAKING: &[&str] = &[
     "pthread_mutex_lock",
     "pthread_mutex_trylock",
@@ -259,7 +259,7 @@ fn marks_of<'m>(name: &'m str, table: &'m [(&str, Mark)]) -> impl Iterator<Item 
     table.iter().filter(move |(known, _)| *known == name).map(|(_, mark)| *mark)
 }
 
-/// Mangled names of functions that are compiled into whoever uses them.
+/// Mangled names of functions that are compiled into the programs that use them.
 fn of_code(name: &str) -> Option<Mark> {
     // libstdc++'s, then libc++'s.
     let waits = ["__waiter_pool_base", "__platform_wait", "__libcpp_atomic_wait"];
