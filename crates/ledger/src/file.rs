@@ -25,8 +25,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(path, 0)
 }
 
-/// As [`open`], of a file that is not sparse as ledgers are: in one that is next to all hole, who
-/// believes its length reads zeros for hours.
+/// As [`open`], of a file that is not sparse as ledgers are: in one that is almost all hole, a
+/// reader that believes its length reads zeros for hours.
 ///
 /// # Errors
 /// As [`open`]; [`io::ErrorKind::InvalidInput`] where there is too little in it, too.

@@ -163,7 +163,7 @@ pub struct GeneratedCode {
     pub start: u64,
     /// Bytes.
     pub len: u64,
-    /// What whoever made it calls it.
+    /// The name that its maker gave it.
     pub name: String,
 }
 

@@ -478,8 +478,8 @@ pub mod lock_kind {
     /// No lock but a context that the program declares (as the kernel's fs_reclaim), annotated by
     /// annotations: any number of threads can be in it, and none waits for it.
     pub const RESOURCE: u8 = 8;
-    /// What a wait waits for that another thread ends, annotated. It is held by whoever
-    /// ends the wait.
+    /// What a wait waits for that another thread ends, annotated. The thread that ends the wait
+    /// holds it.
     pub const COMPLETION: u8 = 9;
     /// `sem_t` that begins at 1, which is taken for a lock until it is posted by a thread that has
     /// not taken it.
@@ -649,7 +649,8 @@ pub const fn is_read(mode: u16) -> bool {
     mode & (mode::READ | mode::READ_RECURSIVE) != 0
 }
 
-/// Whether who acquires a lock in [`mode`] `a` cannot while another holds it in mode `b`.
+/// Whether an acquisition in [`mode`] `a` has to wait while another thread holds the lock in mode
+/// `b`.
 pub const fn excludes(a: u16, b: u16) -> bool {
     !(is_read(a) && is_read(b)) || a & b & mode::UPGRADABLE != 0
 }
@@ -893,7 +894,7 @@ pub mod finding_kind {
     /// A thread was woken by a signal of the condition variable at `addr`, did nothing, told nobody
     /// anything, and waits again in the same place, while `other_thread` waits elsewhere, at
     /// `other_stack`, without a time limit. The row's lock is the mutex. Not wrong by itself: the
-    /// reader looks who signals ([`SIGNAL_PLACE`]).
+    /// reader checks which threads signal ([`SIGNAL_PLACE`]).
     pub const TAKEN_SIGNAL: u8 = 26;
     /// The condition variable at `addr`, on which threads have waited in several places with the
     /// row's mutex, is signalled here, for one of them.

@@ -4,7 +4,7 @@
 //! A wrapper is a function that is called for the lock that it returns with. Bit 63 of such a site
 //! is set, which it is in no address; bits 56 to 62 say how many frames at the top of the context's
 //! stack are known to be wrappers'; the rest is a hash of the return addresses from the lock call
-//! to whoever wanted it.
+//! to the function that wanted it.
 
 /// Bits of the hash.
 const HASH: u32 = 56;

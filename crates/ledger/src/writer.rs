@@ -24,7 +24,7 @@ pub type Commit = fn(at: *mut u8, len: usize) -> Result<(), u32>;
 const FREE_CLASSES: usize = 24;
 
 /// An extent gets its storage in pieces of this size, as its rows are handed out: extents double,
-/// and the last is half empty on average. Small enough to be had in no time, with the host's lock
+/// and the last is half empty on average. Small enough to commit in no time, with the host's lock
 /// held; large enough that rows seldom wait for it.
 const PIECE: u64 = 64 << 10;
 
