@@ -11,8 +11,9 @@
 //! ```
 //!
 //! How often it changed hands is counted by the holder, so a wait that ends with the count
-//! unchanged has seen no progress. Whoever gives up closes the lock, in one step from the word of
-//! the holder that it gave up on: had that one let go meanwhile, the waiter goes on. Those who wait
+//! unchanged has seen no progress. A waiter that gives up closes the lock, in one step from the
+//! word of the holder that it gave up on. If that holder has released the lock meanwhile, the step
+//! fails and the waiter goes on. Those who wait
 //! are woken, and there is no more waiting.
 
 use core::sync::atomic::AtomicU32;
@@ -95,7 +96,7 @@ pub trait Host<W = AtomicU32> {
     fn lives(&self, thread: u32) -> bool;
 }
 
-/// Why the lock could not be had.
+/// Why the lock could not be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Its holder, the thread with this id, is not there any more, or is the one that asks.
@@ -161,7 +162,7 @@ impl<W: Word> CoreLock<W> {
         loop {
             let mut word = self.word.load(Relaxed);
             match word {
-                // Others may sleep, so whoever lets it go next has to wake one. Acquire as in
+                // Others may sleep, so the next thread to release it has to wake one. Acquire as in
                 // `try_lock`.
                 0 => match self.word.compare_exchange(0, me | WAITED_FOR, Acquire, Relaxed) {
                     Ok(_) => return Ok(()),

@@ -30,8 +30,8 @@ impl Chain {
     }
 
     /// It has none. Asked without the lock the answer holds for objects that nobody can be adding
-    /// now. Relaxed: whoever may give up an object's memory knows the object by what ordered the
-    /// two.
+    /// now. Relaxed: a thread that may give up an object's memory learned of the object in a way
+    /// that orders the two.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head.load(Relaxed).is_null()

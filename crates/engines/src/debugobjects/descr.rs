@@ -75,8 +75,8 @@ impl Descr {
     /// What to call when the memory of an active object goes: nobody who has the type at hand says
     /// so.
     pub(super) fn fixup_at_end(&self) -> Option<Fixup> {
-        // Relaxed: whoever frees the memory while the module is unloaded comes too late, or too
-        // early.
+        // Relaxed: a thread that frees the memory while the module is unloaded comes too late, or
+        // too early.
         let is_gone = self.gone.is_some_and(|gone| gone.load(Relaxed));
         self.fixup_free.filter(|_| !is_gone)
     }

@@ -117,14 +117,14 @@ impl Objects {
             Trouble::NoMemory => NO_MEMORY,
             Trouble::Stuck => STUCK,
         };
-        // Whoever is within an operation ends it.
+        // Threads finish the operations that they are in.
         if self.enabled.compare_exchange(ON, why, Relaxed, Relaxed).is_ok() {
             self.publish();
         }
     }
 
-    /// What an operation works with, if it is on. One without a thread's own part may have
-    /// interrupted whoever has a lock, and is soon at its patience's end.
+    /// What an operation works with, if it is on. A caller without a thread's own part may have
+    /// interrupted the holder of a lock, and soon gives up.
     #[inline]
     pub(super) fn env(&self, local: Option<&Local>) -> Option<Env> {
         let turns = if local.is_some() { Patience::LONG } else { Patience::SHORT };
@@ -139,8 +139,8 @@ impl Objects {
         Some(Env { source, switches: Switches(self.switches.load(Relaxed)), patience })
     }
 
-    /// An operation could not be done. One without a thread's own part may have interrupted whoever
-    /// has the lock.
+    /// An operation could not be done. A caller without a thread's own part may have interrupted
+    /// the lock's holder.
     pub(super) fn give_up(&self, trouble: Trouble, local: Option<&Local>) {
         match trouble {
             Trouble::Stuck if local.is_none() => self.lose(),

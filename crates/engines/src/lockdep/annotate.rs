@@ -2,7 +2,7 @@
 //! orders, pins, and waits that another thread ends.
 //!
 //! A name or subclass makes a class of its own. The rest is either a mark on a class or on a held
-//! lock, or a row that whoever reads the ledger compares with what was recorded.
+//! lock, or a row that the ledger's reader compares with what was recorded.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -328,7 +328,7 @@ impl ThreadState {
         true
     }
 
-    /// The lock whose acquisition is under way was not to be had.
+    /// The lock whose acquisition is under way could not be taken.
     pub fn abandon_reserved(&mut self, inst: u32) {
         let Some(at) = self.reserved_entry(inst) else { return };
         if at == self.top() {

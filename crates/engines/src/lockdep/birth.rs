@@ -3,9 +3,9 @@
 //! A constructor often locks the new object X and then takes the lock R of the registry that it
 //! enters X in; everybody else takes R before X. That looks like a cycle and is none: while the
 //! constructor waits for R nobody can wait for X. What shows it is that the thread has given up
-//! nothing since X was made: whoever learns of X later must take a lock that the thread releases
-//! (or be created by it, or meet it at a barrier, ...) after that. Memory handed over by a bare
-//! atomic store is not seen.
+//! nothing since X was made: a thread that learns of X later must take a lock that this thread
+//! releases (or be created by it, or meet it at a barrier, ...) after that. Memory handed over by a
+//! bare atomic store is not seen.
 //!
 //! It costs the fast path nothing: acquisitions are counted anyway, each makes the held array one
 //! longer, and each release one shorter; so the difference of the two counts what was given up.

@@ -61,7 +61,7 @@ impl Core {
         if self.writer.push(finding).is_none() {
             return false;
         }
-        // Release: whoever sees the count finds the rows.
+        // Release: a reader that sees the count finds the rows.
         self.writer.header().deadlocks.fetch_add(1, Release);
         true
     }

@@ -2,7 +2,7 @@
 //! the host knows of them from the interpreter. In a recorded stack they follow the return
 //! addresses, as rows of their own ([`layout::INTERPRETED`]).
 //!
-//! Whoever captures a stack that goes through an interpreter ends it with [`ASK`]; then the host is
+//! A host that captures a stack through an interpreter ends it with [`ASK`]; then the host is
 //! asked for them, with the core at hand to keep their names in. What the host walks is met over
 //! and over, so it gives each place a key of its own, by which it needs no names read again.
 

@@ -223,7 +223,7 @@ impl Core {
         })
     }
 
-    /// A lock is unlocked that the calling thread does not hold: whoever does holds it no more.
+    /// A lock is unlocked that the calling thread does not hold: its holder no longer holds it.
     /// Says who that was: first of all a thread that has ended and left it locked.
     pub fn released_by_other(&mut self, addr: u64, ident: Ident) -> Option<Holder> {
         if let Some(holder) = self.take_abandoned(addr, ident) {
@@ -268,7 +268,7 @@ impl Core {
     }
 
     /// Records every lock that the thread still holds at its end. `is_gone` says whether the lock
-    /// at an address has gone with the thread's stack: whoever comes later cannot even wait for it.
+    /// at an address has gone with the thread's stack: a later thread cannot even wait for it.
     pub fn exits(
         &mut self,
         thread: &mut ThreadState,

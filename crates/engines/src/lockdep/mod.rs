@@ -1,8 +1,8 @@
 //! lockdep: records in which contexts locks are acquired, and finds threads that wait in a cycle.
 //!
 //! As in the kernel, a validated chain is remembered by a 64-bit key and costs one look-up from
-//! then on. Unlike the kernel, cycles among recorded orders are not searched here but by whoever
-//! reads the ledger: the program under test only pays for what it does for the first time.
+//! then on. Unlike the kernel, cycles among recorded orders are not searched here but by the
+//! ledger's reader: the program under test only pays for what it does for the first time.
 //!
 //! What is recorded is the *context* of an acquisition: the lock, its mode and call site, and the
 //! locks held at that time, as a path in a trie ([`lockwright_ledger::rows::Node`]); and for each

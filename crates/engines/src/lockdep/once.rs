@@ -1,6 +1,6 @@
 //! `pthread_once`: while its routine runs, the control is held as a lock is, and others wait for it.
 //!
-//! It is held once. Whoever calls later does not wait, but could have called while the routine ran:
+//! It is held once. A later caller does not wait, but could have called while the routine ran:
 //! the first such call of each thread is an acquisition, with what is held there. And all that the
 //! thread does after it comes after the routine in every run, so it begins a new segment.
 

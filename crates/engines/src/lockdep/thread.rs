@@ -266,7 +266,7 @@ impl ThreadState {
         unsafe { set_addr(self.top(), addr) };
     }
 
-    /// The lock of the reserved entry was not to be had.
+    /// The lock of the reserved entry could not be taken.
     #[inline(always)]
     pub fn abandon(&mut self) {
         self.stack_mut().take_back();

@@ -57,7 +57,7 @@ impl Core {
     ) -> Option<usize> {
         let wanted = *self.ledger().get::<Thread>(path[len - 1].thread)?;
         let wants = wanted.wait_mode as u16;
-        // For whoever comes: see barrier.rs.
+        // It waits for any thread that comes: see barrier.rs.
         if wants & mode::BARRIER != 0 {
             return None;
         }

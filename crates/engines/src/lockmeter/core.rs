@@ -228,7 +228,7 @@ impl LockMeter {
         let run = (index / RUN) as u16;
         runs::provide(writer, &mut self.own_runs, cell, run, kind)?;
         match cell.count_far(run, kind, index % RUN) {
-            // Somebody else's, who was here first, may be just full.
+            // Another thread may have made the bucket first, and it may be just full.
             Some(Missing::Carry(bucket, index)) => self.carry(writer, bucket, index),
             _ => Some(()),
         }

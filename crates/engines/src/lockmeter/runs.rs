@@ -17,7 +17,7 @@ use lockwright_ledger::rows::meter::{Bucket, Site};
 use super::cell::{CellRef, Missing};
 
 /// It takes twice the patience for each so many runs that cells have of their own. The first of
-/// them, 0.3 MiB, are had for nothing, and are enough for some 600 cells; 5.5 MiB of them take
+/// them, 0.3 MiB, cost nothing, and are enough for some 600 cells; 5.5 MiB of them take
 /// 10^8.7 counts in shared runs.
 const DOUBLED_EACH: u32 = 4096;
 

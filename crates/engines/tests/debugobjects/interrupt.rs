@@ -1,4 +1,4 @@
-//! Whoever interrupts an operation, is called by one, or comes after somebody who never ended his.
+//! Code that interrupts an operation, is called by one, or comes after one that never ended.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::Relaxed;
@@ -127,7 +127,7 @@ fn while_another_is_within(objects: &'static Objects, then: impl FnOnce()) {
     });
 }
 
-/// Whoever has a lock is gone: the engine is off, the program goes on.
+/// The holder of a lock is gone: the engine is off, the program goes on.
 #[test]
 fn a_lock_that_cannot_be_had_turns_it_off() {
     let objects = objects_over(&HASTY, Switches::PATCHED);

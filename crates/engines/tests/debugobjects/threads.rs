@@ -74,7 +74,7 @@ fn run(switches: Switches) {
     });
     let stats = objects.stats();
     assert!(objects.is_on());
-    // All that was had is somewhere.
+    // All records that were taken are somewhere.
     assert_eq!((stats.pool_used, stats.pool_pcp_free), (0, 0), "{switches:?}: {stats:?}");
     let there = stats.objs_allocated - stats.objs_freed;
     assert_eq!(there, stats.pool_free + stats.on_free_list, "{switches:?}: {stats:?}");

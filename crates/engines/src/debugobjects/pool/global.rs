@@ -15,7 +15,7 @@ use super::{BATCH, Env, POOL_SIZE, Switches, Trouble};
 
 /// Under the pool's lock.
 pub(super) struct Global {
-    /// Records to be had.
+    /// Available records.
     pub pool: Stack,
     /// Records that wait to be given back to the slab.
     pub to_free: Stack,

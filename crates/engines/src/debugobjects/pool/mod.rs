@@ -42,7 +42,7 @@ pub(super) const FREE_EVERY: u64 = 100_000_000;
 pub(super) enum Trouble {
     /// The source has no memory.
     NoMemory,
-    /// A lock cannot be had.
+    /// A lock cannot be taken.
     Stuck,
 }
 

@@ -49,8 +49,8 @@ impl Pools {
                 self.unlock(guard);
                 return Ok(record);
             }
-            // Others were faster than whoever filled it. Take what waits to be freed, or else new
-            // ones.
+            // Others were faster than the thread that filled it. Take what waits to be freed, or
+            // else new ones.
             if global.to_free.move_batch(&mut global.pool, batched(env)) > 0 {
                 continue;
             }
