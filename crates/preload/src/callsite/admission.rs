@@ -41,8 +41,8 @@ pub fn is_open(site: u64) -> bool {
 
 /// `site` is about to be recorded. False: there are too many.
 pub fn admit(site: u64) -> bool {
-    // Most are new. Reads the slot as who is about to write: in a forked child the page is copied
-    // by one page fault instead of two.
+    // Most are new. This exchange writes to the slot's page before `find` reads it: in a forked
+    // child the page is copied by one page fault instead of two.
     let _ = ADMITTED[first_slot(site)].compare_exchange(0, 0, Relaxed, Relaxed);
     loop {
         let (slot, found) = find(site);

@@ -141,7 +141,7 @@ pub unsafe extern "C-unwind" fn create(
         // SAFETY: stored by the call.
         let timer = unsafe { *timer };
         keeping_errno(|| {
-            // Whoever had the number before has it no more, whether we heard of that or not.
+            // The number's former timer is gone, whether we saw its end or not.
             tell::initialised(&TIMER, types::timer(timer as u64), Before::Over, None);
             forget_attributes_of(timer);
         });

@@ -26,7 +26,8 @@ pub fn used(kind: &'static Type, addr: u64) {
 
 /// The object's life ends or begins: its next use is its first.
 pub fn forget(addr: u64) {
-    // Whoever comes between notes it again, and nothing is missed but a use that races with this.
+    // A thread that comes between notes it again, and nothing is missed but a use that races with
+    // this.
     if slot(addr).load(Relaxed) == addr {
         slot(addr).store(0, Relaxed);
     }

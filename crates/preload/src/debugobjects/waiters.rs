@@ -82,8 +82,8 @@ fn begin(kind: &'static Type, addr: u64, node: u32) -> Wait {
     note(kind, addr, node, 0)
 }
 
-/// Waits by `wait` on the object at `addr`, visibly to whoever destroys it meanwhile; `node` is as
-/// for [`begin`].
+/// Waits by `wait` on the object at `addr`, visibly to a thread that destroys it meanwhile; `node`
+/// is as for [`begin`].
 pub fn during<R>(kind: &'static Type, addr: u64, node: u32, wait: impl FnOnce() -> R) -> R {
     let noted = begin(kind, addr, node);
     let result = wait();

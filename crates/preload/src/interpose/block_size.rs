@@ -66,8 +66,8 @@ fn size_in(word: u64, tag: u64) -> usize {
     if word >> SIZE_BITS == tag >> SIZE_BITS { (word & ((1 << SIZE_BITS) - 1)) as usize } else { 0 }
 }
 
-/// The program was given a block of another malloc. Relaxed, here and below: whoever gives the
-/// block back was given its address in a way that orders this before.
+/// The program was given a block of another malloc. Relaxed, here and below: a thread that frees
+/// the block got its address in a way that orders this before.
 pub fn record(block: *mut c_void, size: usize) {
     let Some((word, tag)) = word(block as u64) else { return };
     if size >= LEAST && size >> SIZE_BITS == 0 && !block.is_null() {

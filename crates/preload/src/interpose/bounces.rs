@@ -31,7 +31,7 @@ macro_rules! counted {
     };
     (@waits $lock:expr, $call:expr) => {{
         let result = around_release($lock as u64, || $call);
-        // Timed out or not, it is had again.
+        // Timed out or not, the thread has it again.
         acquired($lock as u64, 0);
         result
     }};

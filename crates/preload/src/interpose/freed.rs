@@ -180,8 +180,8 @@ unsafe fn large(block: *mut c_void, len: usize) {
     }
 }
 
-/// Whether the block moves is only known afterwards, when it is too late to look: so who holds a
-/// lock in it is asked before, if there may be one.
+/// Whether the block moves is only known afterwards, when it is too late to look: so the holder of
+/// a lock in it is looked up before, if there may be one.
 unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the next function of that name.
     let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };

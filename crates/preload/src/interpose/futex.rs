@@ -35,7 +35,7 @@ type Arguments = [c_long; 6];
 enum Does {
     /// Waits.
     Waits { call: u32, addr: u64, word: u32, is_timed: bool },
-    /// Wakes who waits at one address, or at either.
+    /// Wakes waiters at one address, or at either.
     Wakes {
         addrs: [u64; 2],
         /// It moves waiters to another address, too.

@@ -40,8 +40,8 @@ pub fn handlers_begin() {
     if HANDLERS.swap(true, SeqCst) {
         return;
     }
-    // Whoever looks one up meanwhile stores before it asks for HANDLERS, and this is the other way
-    // round: all are SeqCst, so one of the two sees the other.
+    // A thread that looks one up meanwhile stores before it asks for HANDLERS, and this is the
+    // other way round: all are SeqCst, so one of the two sees the other.
     for ((next, target), &group) in NEXT.iter().zip(&TARGETS).zip(&Guarded::GROUPS) {
         if next.load(SeqCst) != 0 {
             target.store(checked(group), SeqCst);
@@ -70,7 +70,8 @@ pub fn divert(index: Guarded, to: usize, next: &AtomicUsize) {
     }
     if before != 0 {
         next.store(before, Relaxed);
-        // After that: whoever comes to `to` finds the next; the stub's load is one instruction.
+        // After that: a thread that comes to `to` finds the next; the stub's load is one
+        // instruction.
         go_on(&NEXT[slot], &TARGETS[slot], to, checked(Guarded::GROUPS[slot]));
     }
 }

@@ -1,4 +1,4 @@
-//! What is loaded: `dlopen`, which searches by the RUNPATH of whoever calls it.
+//! What is loaded: `dlopen`, which searches by its caller's RUNPATH.
 //!
 //! So a call of which that may matter is passed on with its return address as it is, and all that
 //! is known of it is that it took the loader's lock. Of others, that name a path or are made where

@@ -51,7 +51,7 @@ unsafe extern "C-unwind" fn watched_routine() {
     once::ends(control, before);
 }
 
-/// The routine may not have run yet: `next` runs it, or waits for whoever does.
+/// The routine may not have run yet: `next` runs it, or waits for the thread that does.
 unsafe fn run(
     control: Control,
     routine: Routine,

@@ -90,7 +90,7 @@ pub unsafe extern "C-unwind" fn clockwait(
     }
 }
 
-/// Takes the semaphore by `block`; if that waits, whoever destroys it meanwhile can see it.
+/// Takes the semaphore by `block`; if that waits, a thread that destroys it meanwhile can see it.
 ///
 /// # Safety
 /// The caller's semaphore.

@@ -92,7 +92,7 @@ macro_rules! stub {
     (engines $name:ident $arity:tt ($pass:ident, $lockdep:path, $lockmeter:path, $both:path)) => {
         stub! { chosen $name $arity $pass }
     };
-    // As `engines`, to a wrapper that is generic over who watches.
+    // As `engines`, to a wrapper that is generic over the engine.
     (engine $name:ident $arity:tt ($pass:ident, $($to:ident)::+)) => {
         stub! { chosen $name $arity $pass }
     };

@@ -35,7 +35,7 @@ impl Room {
         self.at().cast()
     }
 
-    /// A word of the object, whoever wrote it.
+    /// A word of the object, whichever code wrote it.
     fn word(&self, offset: usize) -> u32 {
         // SAFETY: within the room; the C library may have written it since.
         unsafe { (&raw const self.0).cast::<u32>().byte_add(offset).read_volatile() }

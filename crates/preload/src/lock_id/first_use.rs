@@ -1,5 +1,5 @@
-//! A lock that has not been met is about to be used. Whoever looks at the bytes of objects hears of
-//! it: they may be such as no lock has, or those of one that was destroyed.
+//! A lock that has not been met is about to be used. The check of the objects' bytes is called
+//! then: the bytes may be no lock's, or a destroyed lock's.
 
 use super::identity::Identify;
 use crate::os::upcall::Upcall;

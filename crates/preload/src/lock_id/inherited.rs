@@ -143,7 +143,7 @@ struct Snapshot {
     lens: UnsafeCell<[usize; 2]>,
 }
 
-// SAFETY: written by whoever holds `busy`, read by its child.
+// SAFETY: the holder of `busy` writes it, and its child reads it.
 unsafe impl Sync for Snapshot {}
 
 #[unsafe(link_section = "lockwright_forked")]
@@ -257,7 +257,7 @@ impl Left {
 
 struct LeftBehind(UnsafeCell<[Left; MOST]>);
 
-// SAFETY: written by whoever holds `SNAPSHOT.busy`, read by its child.
+// SAFETY: the holder of `SNAPSHOT.busy` writes it, and its child reads it.
 unsafe impl Sync for LeftBehind {}
 
 static LEFT_BEHIND: LeftBehind = LeftBehind(UnsafeCell::new(

@@ -21,7 +21,7 @@ pub trait Lock: Identify + Sized {
     /// Trying for some is not just locking them without waiting.
     const CAN_BE_SPECIAL: bool = false;
 
-    /// Takes the lock if it can be had at once. `mode` has [`mode::READ`] if it is to be read.
+    /// Takes the lock if that needs no wait. `mode` has [`mode::READ`] if it is to be read.
     ///
     /// # Safety
     /// The caller's lock.

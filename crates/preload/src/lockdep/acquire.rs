@@ -119,7 +119,7 @@ unsafe fn acquire_reserved<L: Watched>(
     watch::acquire_reserved(thread, lock as u64, blocking, try_lock, || block(lock))
 }
 
-/// A lock that was had by trying for it never waited, so it is recorded after the fact.
+/// A trylock never waits, so it is recorded after it succeeded.
 ///
 /// # Safety
 /// As for [`Watched::acquire`].

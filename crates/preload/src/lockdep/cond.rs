@@ -26,7 +26,7 @@ static WAITS: SideTable = SideTable::new();
 #[unsafe(link_section = "lockwright_forked")]
 static MUTEXES: SideTable = SideTable::new();
 
-/// Bit of a [`MUTEXES`] word, in the half that is a class: somebody waited who cannot give up.
+/// Bit of a [`MUTEXES`] word, in the half that is a class: a thread waited that cannot give up.
 const UNTIMED: u64 = 1 << 63;
 
 /// There has been another thread, or somebody has waited on a condition variable: from then on stubs do
@@ -126,7 +126,7 @@ pub fn at_call(
     }
 }
 
-/// A wait for the object keeps a lock: from now on it matters who signals or posts it.
+/// A wait for the object keeps a lock: from now on its signallers or posters matter.
 pub fn keep(addr: u64) {
     let kept = state::with_core(|_| {
         KEPT.insert(addr, Ident(1));
@@ -269,7 +269,8 @@ fn nested(
 }
 
 /// A condition wait with a mutex that the thread does not hold. A mutex that knows its owner
-/// refuses; any other is unlocked, whoever holds it, and held by the thread when the wait is over.
+/// refuses; any other is unlocked, whichever thread holds it, and this thread holds it when the
+/// wait is over.
 #[cold]
 unsafe fn not_held(
     thread: &mut ThreadState,

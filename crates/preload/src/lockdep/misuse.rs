@@ -64,7 +64,7 @@ pub fn bad_unlock_by(thread: &mut ThreadState, addr: u64, ident: Ident, locked: 
 }
 
 /// The call that should have unlocked failed with `error`, which says that the thread does not own
-/// the lock: whoever holds it still does.
+/// the lock: its holder still holds it.
 #[cold]
 pub fn unlock_refused(thread: &mut ThreadState, addr: u64, ident: Ident, error: c_int) {
     unlock_refused_by(thread, addr, ident, error, 0);

@@ -189,7 +189,7 @@ impl Watched for pthread_mutex_t {
     }
 }
 
-/// Kernel thread id of the owner, as the mutex names it, who is a thread of this process. That of
+/// Kernel thread id of the owner, as the mutex names it; it is a thread of this process. That of
 /// an inherited mutex may be its parent's.
 #[cold]
 unsafe fn owner_here(m: Mutex) -> u32 {
@@ -428,7 +428,7 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
         // As in `top_unlocked_oddly`.
         (0 | libc::ENOTRECOVERABLE, _) if held => misuse::released_oddly(thread, m as u64),
         (0, Some(ident)) => misuse::bad_unlock(thread, m as u64, ident, locked),
-        // A mutex that checks who owns it.
+        // A mutex that checks its owner.
         (libc::EPERM, Some(ident)) => misuse::unlock_refused(thread, m as u64, ident, result),
         _ => {}
     }

@@ -173,7 +173,7 @@ pub unsafe fn take(
 }
 
 /// Waits by `block` for the post of a semaphore that is no lock. If the thread keeps locks
-/// meanwhile it matters who posts, and the wait is there for others to see.
+/// meanwhile, the posters matter, and the wait is visible to others.
 ///
 /// # Safety
 /// The caller's semaphore.

@@ -29,7 +29,7 @@ fn free_word() -> c_int {
     static WORD: AtomicI32 = AtomicI32::new(UNKNOWN);
     /// No value of a spinlock.
     const UNKNOWN: c_int = c_int::MIN;
-    // Relaxed: whoever finds it finds the same.
+    // Relaxed: every thread finds the same value.
     if WORD.load(Relaxed) == UNKNOWN {
         let mut lock = 0;
         // SAFETY: a lock of our own.

@@ -85,7 +85,7 @@ pub fn semaphore_begins(addr: u64, value: Option<c_uint>) {
 
 /// The calling thread is about to post a semaphore that is no lock.
 pub fn semaphore_posts(addr: u64) {
-    // In a handler, a post is by whoever sent the signal.
+    // In a handler, the sender of the signal counts as the poster.
     let Some(known) = LISTENED.get(addr) else { return };
     let Some(thread) = watch::thread().filter(|thread| thread.id() != known.inst()) else { return };
     match state::with_core(|core| core.sem_posts(thread, addr)) {

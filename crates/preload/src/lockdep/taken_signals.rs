@@ -82,8 +82,8 @@ pub fn waits(thread: &mut ThreadState, c: u64, node: u32, lock: Ident, site: u64
             WAITED.word(c)
         })?
     })?;
-    // Relaxed, here and below: counts that say nothing about other memory. Whoever waits or signals
-    // has, or has had, the mutex.
+    // Relaxed, here and below: counts that say nothing about other memory. A waiter or signaller
+    // holds the mutex, or has held it.
     let mut before = word.load(Relaxed);
     if before as u32 != node {
         let in_place = |word: u64| {

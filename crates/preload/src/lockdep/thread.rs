@@ -34,7 +34,7 @@ struct Slot {
     passage: UnsafeCell<Passage>,
 }
 
-// SAFETY: the passage belongs to whoever set `taken`, then to the thread it is handed to.
+// SAFETY: the passage belongs to the thread that set `taken`, then to the thread it is handed to.
 unsafe impl Sync for Slot {}
 
 /// Passages under way at once. With more, a thread starts without its creator's order.

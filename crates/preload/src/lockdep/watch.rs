@@ -264,7 +264,7 @@ pub fn acquire_reserved(
     contended(thread, addr, result, blocking, block)
 }
 
-/// What follows when the reserved lock could not be had at once: `result` says why.
+/// The slow path, when the reserved lock could not be taken at once: `result` says why.
 #[cold]
 #[inline(never)]
 pub fn contended(

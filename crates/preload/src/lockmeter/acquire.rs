@@ -15,7 +15,7 @@ use crate::lock_id::lock::Lock;
 
 /// A lock that lockmeter counts.
 pub trait Counted: Lock {
-    /// The lock was had at once, in `mode`, and is held since `since` (0: not timed).
+    /// The thread got the lock at once, in `mode`, and is held since `since` (0: not timed).
     ///
     /// # Safety
     /// The caller's lock.
@@ -40,7 +40,7 @@ pub unsafe fn may_recur<L: Lock>(lock: *mut L, thread: &MeterThread) -> bool {
 }
 
 /// Tries for the lock, where that is the same as its first step, and waits by `block` if it is not
-/// to be had at once.
+/// free.
 ///
 /// # Safety
 /// The caller's lock; `site` and `back` are as the stub passes them.
@@ -131,7 +131,7 @@ fn had_perhaps_again(
     result
 }
 
-/// The lock could not be had at once.
+/// The lock could not be taken at once.
 ///
 /// # Safety
 /// The caller's lock.

@@ -119,7 +119,8 @@ pub fn end_those(has_ended: HasEnded<'_>) {
         id += 1;
         let row = state::with_core(|core| core.ledger().row_ptr::<Meter>(id));
         let Some(row) = row.filter(|row| !row.is_null()) else { return };
-        // SAFETY: a row, which stays mapped; its thread, or who ends it, changes the word at once.
+        // SAFETY: a row, which stays mapped; its thread, or the thread that ends it, changes the
+        // word in one step.
         let tid = unsafe { AtomicU32::from_ptr(&raw mut (*row).tid) }.load(Relaxed);
         let thread = row.cast::<MeterThread>();
         if tid != 0 && has_ended(tid, thread == tls::get()) {

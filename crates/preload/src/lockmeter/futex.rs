@@ -1,4 +1,4 @@
-//! Waits at futexes, timed and charged to whoever woke the thread.
+//! Waits at futexes, timed and charged to the thread's waker.
 
 use core::ffi::c_long;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -45,7 +45,7 @@ pub fn is_in_wait() -> bool {
     unsafe { tls::get().as_ref() }.is_some_and(MeterThread::is_waiting)
 }
 
-/// Waits by `block` and counts it; `place` is known to whoever wakes.
+/// Waits by `block` and counts it; The waker knows `place`.
 pub fn during(
     begun: &Wait,
     stack: &Stack,

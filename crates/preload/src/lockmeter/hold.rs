@@ -39,8 +39,8 @@ fn sampled(thread: &mut MeterThread) -> u64 {
     if thread.next_sample(SAMPLE.load(Relaxed)) { clock::now() } else { 0 }
 }
 
-/// The lock at `addr` is had, or is about to be tried for; `shared`: several can have it. Returns
-/// since when, 0 if the hold is not timed.
+/// The thread has the lock at `addr`, or is about to try for it; `shared`: several can have it.
+/// Returns since when, 0 if the hold is not timed.
 #[inline(always)]
 pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot, shared: bool) -> u64 {
     let timed = thread.is_timed(SAMPLE.load(Relaxed));
@@ -55,7 +55,8 @@ pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot, shared: bool) -> u
     since
 }
 
-/// The lock at `addr` is had, whose acquisition was reserved, after `waited`, if that can be kept.
+/// The thread has the lock at `addr`, whose acquisition was reserved, after `waited`, if that can
+/// be kept.
 pub fn begin_reserved(thread: &mut MeterThread, addr: u64, waited: Option<&Pending>) {
     let timed = thread.is_timed(SAMPLE.load(Relaxed));
     let since = if timed { clock::now() } else { 0 };
@@ -229,7 +230,7 @@ fn end_and_judge(
         return result;
     }
     let Some(hold) = Ending::of(&held) else { return unlock() };
-    // What is charged begins when the lock was had, also where this hold is not one to be timed.
+    // The charge begins when the thread got the lock, even if this hold is not timed.
     let had = Ending { since: thread.had_since(&held), ..hold };
     let now = ending(addr, had, MeterThread::is_shared(&held));
     let result = unlock();

@@ -103,8 +103,8 @@ unsafe fn place(l: RwLock) -> &'static AtomicU32 {
 /// One more reader has the lock, since `since` (0: not timed).
 #[inline(always)]
 unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef, since: u64) {
-    // SAFETY: the caller's lock. Relaxed: whoever stored it made the row under the core's lock, and
-    // the row's own words are atomics.
+    // SAFETY: the caller's lock. Relaxed: the thread that stored it made the row under the core's
+    // lock, and the row's own words are atomics.
     let place = unsafe { place(l) };
     let readers = match readers_at(place.load(Relaxed), ident) {
         Some(readers) => readers,

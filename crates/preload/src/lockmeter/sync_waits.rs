@@ -53,7 +53,7 @@ pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u6
     whole(wait_kind::BARRIER, b as u64, site, || unsafe { real::pthread_barrier_wait(b) })
 }
 
-/// A semaphore is waited for by `block`, if it is not to be had at once.
+/// Waits for a semaphore by `block`, if it cannot be taken at once.
 pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
     let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };

@@ -1,5 +1,5 @@
 //! User-defined locks. The program reports each acquisition in its steps, and takes the lock
-//! itself: there is nothing to call, and nobody to ask who holds it.
+//! itself: there is nothing to call, and no way to look up its holder.
 
 use core::ffi::c_int;
 

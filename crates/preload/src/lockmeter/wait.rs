@@ -1,4 +1,4 @@
-//! A wait: timed, and charged to whoever held the lock meanwhile.
+//! A wait: timed, and charged to the holders of that time.
 
 use core::ffi::c_int;
 
@@ -87,7 +87,7 @@ pub fn measure(
     let ticks = ended.saturating_sub(begun);
     let shares = place.map_or(Shares::NONE, |place| {
         let mut shares = BOARDS.leave(&place, before);
-        // Whoever holds it still has not told the board.
+        // The present holder has not added to the board yet.
         if result == libc::ETIMEDOUT
             && let Some((site, since)) = contended.holder(addr)
         {

@@ -4,7 +4,7 @@
 //! (mlockall). Growth needs no descriptor (programs close all of theirs), and no address changes.
 //!
 //! So that it can grow, the mapping lies where the kernel places nothing by itself, [`DISTANCE`]
-//! below the libraries; only who asks for an address there is in its way.
+//! below the libraries; only a program that asks for an address there is in its way.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -1,5 +1,5 @@
-//! A function of a floor above, for one below to call: told at start, so that the floors below need
-//! not know who is above. Never on a fast path.
+//! A function of an upper layer, for a lower one to call: set at start, so that lower layers need
+//! not know the upper ones. Never on a fast path.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};

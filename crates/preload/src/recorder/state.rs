@@ -228,7 +228,7 @@ impl Host for Threads {
     }
 }
 
-/// The core's lock cannot be had any more: nobody records from now on.
+/// The core's lock can no longer be taken: no thread records from now on.
 #[cold]
 fn give_up(failure: Failure) {
     stop();

@@ -321,7 +321,7 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     let mut known = LEN.load(Relaxed);
     // Else there are none: to clear them all costs each process and each fork 32 pages.
     let may_have_rules = known != 0;
-    // Relaxed, as is all of `is_seen`: only who has the core reads the list.
+    // Relaxed, as is all of `is_seen`: only the holder of the core's lock reads the list.
     MODULES[..known].iter().for_each(|module| module.is_seen.store(false, Relaxed));
     let mut epoch = 0;
     let mut candidate = Candidate { start: 0, path: [0; 512], len: 0 };

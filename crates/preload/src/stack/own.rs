@@ -7,7 +7,7 @@ use core::mem::size_of;
 use super::modules;
 use crate::os::sys;
 
-/// How often to look for the bounds of a stack. More than once, since who asks first may be on
+/// How often to look for the bounds of a stack. More than once, since the first caller may be on
 /// another (a coroutine's).
 const TRIES: u32 = 4;
 

@@ -4,7 +4,7 @@ use core::ops::{Deref, DerefMut};
 
 use crate::os::sys;
 
-/// What there is on the stack where no memory is to be had.
+/// The part on the stack, for when there is no memory.
 const LITTLE: usize = 512;
 
 /// A mapping that goes with this.

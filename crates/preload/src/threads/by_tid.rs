@@ -1,5 +1,5 @@
 //! What an engine has of threads, by kernel thread id. A hint: threads share places, and ids come
-//! again, so whoever finds one checks that it is the right one.
+//! again, so a caller that finds one checks that it is the right one.
 
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;

@@ -55,7 +55,7 @@ impl ExitKey {
     /// Gives the key up, as the program wants all. False: there is none, or a thread is setting a
     /// value all the time.
     pub fn give_up(&self) -> bool {
-        /// A value is set in no time. But we may have interrupted who does.
+        /// A value is set in no time. But we may have interrupted the thread that does.
         const ROUNDS: u32 = 1000;
         let key = self.key.swap(NONE, SeqCst);
         if key == NONE {

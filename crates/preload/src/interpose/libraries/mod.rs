@@ -93,7 +93,7 @@ static LIST: Shared =
 /// Somebody watches this process.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// An object says where the libraries are that it loads: so it matters who loads them.
+/// An object has a RUNPATH for the libraries that it loads: so it matters which object loads them.
 static HAS_RUN_PATH: AtomicBool = AtomicBool::new(false);
 
 /// Stands in front of what is there from now on. To be called before the program's main.
@@ -102,7 +102,7 @@ pub fn start() {
     look();
 }
 
-/// What is loaded by one name is so by whoever asks for it.
+/// A name that is loaded means the same library for every object that asks for it.
 pub fn loads_alike() -> bool {
     IS_WATCHED.load(Relaxed) && !HAS_RUN_PATH.load(Relaxed)
 }

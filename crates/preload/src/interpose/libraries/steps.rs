@@ -42,7 +42,7 @@ macro_rules! tell {
     };
 }
 
-/// Takes a lock: by `attempt`, which says whether it was to be had at once, else by `block`.
+/// Takes a lock: by `attempt`, which says whether it got the lock at once, else by `block`.
 pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
     let Call { lock, flags, site, back } = call;
     if is_announced(lock) {
@@ -88,7 +88,7 @@ pub fn take_some_time(call: Call, block: impl FnOnce()) {
 }
 
 /// Takes a lock by `take` within so many milliseconds, of which a negative number is no limit.
-/// Says whether it was had.
+/// Says whether it was taken.
 pub fn take_within(call: Call, ms: c_int, mut take: impl FnMut(c_int) -> bool) -> bool {
     let Call { lock, flags, site, back } = call;
     if ms == 0 {
@@ -253,7 +253,7 @@ pub fn begin_untried(call: Call) -> bool {
     true
 }
 
-/// The lock was had that [`begin_untried`] was called for.
+/// The thread has taken the lock that [`begin_untried`] was called for.
 pub fn had_untried(call: Call) {
     tell!(acquired(call.lock, call.site));
 }

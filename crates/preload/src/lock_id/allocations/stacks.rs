@@ -31,7 +31,7 @@ struct Table {
     stacks: [UnsafeCell<Stack>; MOST as usize],
 }
 
-// SAFETY: a stack is written by whoever drew its number, before the number is published.
+// SAFETY: the thread that drew a stack's number writes the stack, before the number is published.
 unsafe impl Sync for Table {}
 
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
