@@ -83,7 +83,7 @@ static void put(int fd, const char *bytes, size_t n)
 	}
 }
 
-/* What a thread says while others run is kept until it is finished with: so it does not matter who was first. */
+/* What a thread says while others run is kept until it is finished with: so the order of threads does not matter. */
 struct saying {
 	size_t length;
 	char text[1 << 16];

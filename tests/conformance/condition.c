@@ -241,7 +241,7 @@ static void *take_and_set(void *argument)
 	return NULL;
 }
 
-/* A recursive mutex that is locked twice is given up by half only: the wait cannot be ended by whoever needs it. */
+/* A recursive mutex that is locked twice is given up by half only: a thread that needs it cannot end the wait. */
 CASE(recursive_mutex_held_twice)
 {
 	struct story *story = new_story();

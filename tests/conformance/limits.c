@@ -100,7 +100,7 @@ CASE(memory)
 	C11(thrd_join(other, NULL));
 }
 
-/* Whoever makes a file larger than this gets a signal, which ends the process. What the case says has room. */
+/* A process that makes a file larger than this gets a signal, which ends it. What the case says has room. */
 #define SMALL (1 << 16)
 
 CASE(size_of_files)

@@ -126,7 +126,7 @@ CASE(looked_up_in_the_library)
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
 
-/* Deep, and new to whoever looks at stacks. */
+/* Deep, and new to a tool that looks at stacks. */
 __attribute__((noinline)) static int lock_deeply(int depth)
 {
 	if (depth)

@@ -837,7 +837,7 @@ CASE(unrelated)
 	MUST(posix_spawn(&child, "/proc/self/exe", NULL, NULL, (char *[]){"other", "unrelated", NULL}, environ));
 	pass(&common->ready);
 	MUST(pthread_mutex_unlock(&common->mutex));
-	/* It waits, once the mutex that it has taken can be had. */
+	/* It waits, once the mutex that it took is free. */
 	pass(&common->go_on);
 	MUST(pthread_mutex_lock(&common->mutex));
 	common->is_set = 1;

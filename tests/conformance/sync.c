@@ -188,7 +188,7 @@ CASE(barrier_initialised_again)
 		start(&worker, arrive_once, NULL);
 		await_blocked(&worker, &barrier);
 		pthread_barrier_wait(&barrier);
-		/* Waits for who is still on its way out. */
+		/* Waits for threads that are still on their way out. */
 		RET(pthread_barrier_destroy(&barrier));
 		memset(&barrier, 0xee, sizeof barrier);
 		finish(&worker);

@@ -118,7 +118,8 @@ impl Browser {
                 let url = message["params"]["request"]["url"].as_str().unwrap_or_default();
                 self.requests.push(url.to_owned());
             }
-            // Nobody closes it: the page would wait for ever, and whoever asks it something, too.
+            // Nobody closes it: the page would wait for ever, and so would a caller that asks it
+            // something.
             Some("Page.javascriptDialogOpening") => {
                 panic!("the page says: {}", message["params"]["message"]);
             }

@@ -328,8 +328,8 @@ fn one_thread_does_not_wait_for_its_own_mmap_lock() {
     let Some(tool) = traced() else { return };
     let program = path("maps.c");
     let mut seen = Vec::new();
-    // The thread that is joined may end, and be joined, in the kernel at the same time; and whoever
-    // reads the process' list of mappings meanwhile takes the lock, too.
+    // The thread that is joined may end, and be joined, in the kernel at the same time; and a
+    // reader of the process' list of mappings takes the lock meanwhile, too.
     let is_silent = (0..6).any(|_| {
         let (_, document) = meter(tool, &["--kernel"], &[&program, "1"]);
         let waits = waited(&document, "maps");

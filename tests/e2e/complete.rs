@@ -78,7 +78,7 @@ fn every_acquisition_is_in_the_sum_while_others_burn_the_processors() {
                     "{command} {source}: {:?} of {taken}",
                     acquisitions(&run)
                 ),
-                // How often that loads depends on who comes first.
+                // How often that loads depends on which thread comes first.
                 Err(_) => assert_eq!(run.text(), "loaded\n", "{command} {source}"),
             }
         }

@@ -231,7 +231,8 @@ fn setuid_binary() {
     let scratch = Scratch::new();
     let file = scratch.join("privileged");
     executable::copy(&program("ending.c"), &file);
-    // Another owner than who runs it, where we may: only then does the bit change anything.
+    // Another owner than the user that runs it, where we may: only then does the bit change
+    // anything.
     let _ = std::os::unix::fs::chown(&file, Some(65534), None);
     fs::set_permissions(&file, Permissions::from_mode(0o4755)).unwrap();
     let run = fails(&["--", text(&file), "exit", "0"], 126);

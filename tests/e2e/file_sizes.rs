@@ -1,5 +1,6 @@
-//! Where files may not grow (RLIMIT_FSIZE): the kernel ends whoever has one grow too far, unless it
-//! ignores SIGXFSZ. The tool says what is in the way, and the program fares as it does without.
+//! Where files may not grow (RLIMIT_FSIZE): the kernel ends a process whose file grows too far,
+//! unless it ignores SIGXFSZ. The tool says what is in the way, and the program fares as it does
+//! without.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;

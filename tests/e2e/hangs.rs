@@ -210,7 +210,7 @@ fn where_it_spins_is_told_once_that_is_said_to_be_a_hang() {
     assert_eq!((fixed.code(), fixed.verdicts()), (0, vec![]), "{}", fixed.stderr);
 }
 
-/// It sleeps where another thread of its process is to wake it, who waits for its lock.
+/// It sleeps until another thread of its process wakes it, and that one waits for its lock.
 #[test]
 fn the_descriptor_that_a_holder_waits_for_is_told_and_its_other_end() {
     for (how, call, file) in

@@ -305,8 +305,8 @@ pub fn tool() -> Command {
     command
 }
 
-/// Whoever runs the tests in the background may have them ignore SIGINT and SIGQUIT, nohup(1)
-/// SIGHUP; what is ignored is inherited.
+/// A shell that runs the tests in the background may make them ignore SIGINT and SIGQUIT, and
+/// nohup(1) SIGHUP; what is ignored is inherited.
 fn with_default_signals(command: &mut Command) {
     // SAFETY: signal is async-signal-safe, and changes the child alone.
     unsafe {

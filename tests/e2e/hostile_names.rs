@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::harness::{FOUND, Scratch, files, run, tests_dir, tool};
 use crate::plain_output::{hostile_word, is_plain, tool_is_plain};
 
-/// Harmless to a test, and to whoever reads its source: each kind of control once.
+/// Harmless to a test, and to a reader of its source: each kind of control once.
 const NAMES: &[&[u8]] = &[
     b"\x1b]0;title\x07\x1b[2J\x1b[35;5m",
     b"new\nline ::error::forged",

@@ -191,7 +191,7 @@ pub fn at_once(tools: &Tools, socket: &Path, scripts: &[String]) -> Vec<String> 
     })
 }
 
-/// Clients at once, whose outcome does not depend on who comes first; then a standard load whose
+/// Clients at once, whose outcome does not depend on their order; then a standard load whose
 /// does.
 fn load(tools: &Tools, socket: &Path) -> String {
     create(tools, socket);

@@ -1,5 +1,5 @@
-//! Another user of the machine, who would have root's lockwright write, read, wait, kill or delete
-//! for him. The attacks are made as nobody, so root has to run them; in CI he does.
+//! Attacks by another user of the machine: root's lockwright must not write, read, wait, kill or
+//! delete for that user. The attacks are made as nobody, so root has to run them; in CI he does.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -158,7 +158,7 @@ fn nobody_finds_the_place_for_ledgers() {
     ] {
         assert!(!as_nobody(script, &[&dir]).status.success(), "{script}");
     }
-    // And in the latter, who knows its name changes nothing that others have made.
+    // And in the latter, a user that knows its name changes nothing that others have made.
     let ledger = ledgers(&inner).remove(0);
     for script in [
         "echo x >>\"$1/executed\"",

@@ -1,6 +1,6 @@
 //! Children that are made where no file can be created, behind a filter of system calls or in
-//! another root directory, are watched all the same: their ledgers are in the file of whoever made
-//! them. A browser's are of that sort.
+//! another root directory, are watched all the same: their ledgers are in their parent's file. A
+//! browser's are of that sort.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -96,7 +96,7 @@ fn those_beyond_what_there_is_room_for_are_counted() {
     assert!(run.stderr.contains(told), "{}", run.stderr);
 }
 
-/// It is the child that is ended, not who waits for it.
+/// The child is ended, not the process that waits for it.
 #[test]
 fn a_child_that_deadlocks_is_ended() {
     let run = check(program("sandboxed.c")).args(["deadlock", "1"]).run();

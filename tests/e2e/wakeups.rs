@@ -1,5 +1,5 @@
-//! Waits for a signal or a post that may never come: with a lock kept that who signals needs, where
-//! the signal can be missed, and where another takes it. Each has twins with nothing wrong.
+//! Waits for a signal or a post that may never come: with a lock kept that the signaller needs,
+//! where the signal can be missed, and where another takes it. Each has twins with nothing wrong.
 
 use crate::golden::golden;
 use crate::harness::{check, program};

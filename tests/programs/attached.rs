@@ -1,5 +1,5 @@
-//! Two threads take two mutexes of std in opposite orders, and hang. Their words do not tell who
-//! holds them.
+//! Two threads take two mutexes of std in opposite orders, and hang. Their words do not name the
+//! holder.
 
 use std::sync::{Barrier, Mutex};
 use std::thread;

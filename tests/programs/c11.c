@@ -221,7 +221,7 @@ static void counts(void)
 	for (int i = 1; i <= ROUNDS; i++) {
 		while (atomic_load(&awaited) != i)
 			sched_yield();
-		/* To be had only once the waiter waits. */
+		/* It is free only once the waiter waits. */
 		mtx_lock(&journal);
 		turn = i;
 		cnd_signal(&changed);

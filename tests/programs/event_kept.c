@@ -1,4 +1,4 @@
-/* Waits for an event with a lock kept, which whoever brings the event about may need.
+/* Waits for an event with a lock kept, which the thread that causes the event may need.
  *
  *   event_kept signal         who signals takes the kept lock on its way, and gives it back before
  *   event_kept signal-some    as signal, but another thread signals without it
@@ -9,8 +9,8 @@
  *   event_kept post-fixed     as signal-fixed, of a semaphore
  *   event_kept signal-hang    as signal, and the two do meet
  *
- * But for the last each comes to its end: the wait begins when who signals has gone through the kept
- * lock. What sees to that is out of the tool's sight.
+ * All except the last come to their end: the wait begins when the signaller has gone through the
+ * kept lock. What sees to that is out of the tool's sight.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -84,7 +84,7 @@ static void wait_for_event(void)
 	int wanted = is("some") ? 2 : 1;
 
 	if (is("post")) {
-		/* The first is had at once: whoever posts the second does so after a wait. */
+		/* The first is taken at once: the second is posted after a wait. */
 		for (int round = 0; round < 2; round++) {
 			if (round == 0)
 				sem_post(&event);

@@ -1,5 +1,5 @@
-//! Waits for a mutex of parking_lot whose number is known: whoever holds it gives it up only when
-//! the other thread has gone to sleep for it.
+//! Waits for a mutex of parking_lot whose number is known: the holder gives it up only when the
+//! other thread has gone to sleep for it.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

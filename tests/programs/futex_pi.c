@@ -1,5 +1,5 @@
-/* A lock that is a priority-inheriting futex, as a library makes one: its word has its holder's thread id. Whoever holds
- * it gives it up only when the other thread sleeps for it. `hang`: it is never given up. */
+/* A lock that is a priority-inheriting futex, as a library makes one: its word has its holder's thread id. The holder
+ * gives it up only when the other thread sleeps for it. `hang`: it is never given up. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>

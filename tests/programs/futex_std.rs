@@ -1,5 +1,5 @@
-//! Waits of `std::sync` whose numbers are known: whoever holds the mutex gives it up only when the
-//! other thread has gone to sleep for it. `hang` has two threads take two mutexes in either order.
+//! Waits of `std::sync` whose numbers are known: the holder gives the mutex up only when the other
+//! thread has gone to sleep for it. `hang` has two threads take two mutexes in either order.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

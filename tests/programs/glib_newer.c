@@ -140,7 +140,7 @@ static void *head_then_first(void *unused)
 	return unused;
 }
 
-/* Whoever initialises does so until the other waits. */
+/* The initialising thread does so until the other waits. */
 static atomic_int is_under_way;
 static int is_alone;
 

@@ -1,5 +1,5 @@
-/* What GLib initialises once has whoever wants it wait while another thread does so. A routine takes a mutex; while it
- * runs, another thread wants what it initialises.
+/* While one thread initialises what GLib initialises once, other threads that want it wait. A routine takes a mutex;
+ * while it runs, another thread wants what it initialises.
  *
  *   once        a GOnce, wanted with the mutex held
  *   once_fixed  as once, but the mutex is taken afterwards
@@ -156,7 +156,7 @@ static gpointer gate_then_registry(gpointer unused)
 static gpointer late(gpointer unused)
 {
 	g_mutex_lock(&registry);
-	/* As who does without the macro. */
+	/* As a caller does without the macro. */
 	(g_once_impl)(&once, initialise, NULL);
 	(g_once_init_enter)(&gate);
 	g_mutex_unlock(&registry);

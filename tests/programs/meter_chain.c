@@ -1,4 +1,4 @@
-/* A waits for a lock that B holds, who waits for one that C holds, who works (or sleeps, with the argument "sleep"). */
+/* A waits for a lock that B holds, B waits for one that C holds, and C works (or sleeps, with the argument "sleep"). */
 #include <string.h>
 #include "meter.h"
 

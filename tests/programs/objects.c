@@ -376,7 +376,7 @@ static void clean(void)
 	cond = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	pthread_cond_signal(&cond);
 	pthread_cond_destroy(&cond);
-	/* Whoever is the last at the barrier destroys it while others are on their way out. */
+	/* The last thread at the barrier destroys it while others are on their way out. */
 	pthread_barrier_init(&barrier, NULL, 4);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, passes, &barrier);

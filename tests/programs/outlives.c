@@ -1,4 +1,4 @@
-/* Goes on when whoever started it has ended: makes the file READY, waits for GO, uses many locks, and makes DONE.
+/* Goes on when its parent has ended: makes the file READY, waits for GO, uses many locks, and makes DONE.
  *
  *   outlives READY GO DONE
  */

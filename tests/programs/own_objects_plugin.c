@@ -1,6 +1,6 @@
 /* A module with a type of objects, compiled with MODULE; and a program that loads the module given as first argument,
- * has it arm an object in the program's memory, unloads it, and frees the memory. Whoever calls the type's functions
- * then calls what is not there any more. Twice: the second time the module may be where it was. */
+ * has it arm an object in the program's memory, unloads it, and frees the memory. A later call of the type's functions
+ * goes to code that is gone. Twice: the second time the module may be where it was. */
 #include <dlfcn.h>
 #include <lockwright.h>
 #include <stdio.h>

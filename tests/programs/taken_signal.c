@@ -82,7 +82,7 @@ static void await(atomic_int *waits, int count)
 	pthread_mutex_unlock(&queue);
 }
 
-/* Nobody would wake who waits then: it sends them home. */
+/* No thread would wake the waiters then: it sends them home. */
 static void *helps(void *unused)
 {
 	await(&waits_for_room, 3);
@@ -117,7 +117,7 @@ static void *get_another(void *unused)
 	return unused;
 }
 
-/* As if somebody else had taken the entry before who is woken does. */
+/* As if another thread had taken the entry before the woken one does. */
 static void put_for_others(void)
 {
 	for (int wakes = 0; wakes < 2; wakes++) {

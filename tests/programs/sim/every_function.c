@@ -116,7 +116,7 @@ static void unlock(void *at)
         lw_sim_store(&node->next->waits, 0, memory_order_release);
 }
 
-/* Whoever has the queue's head lets readers in. */
+/* The thread at the queue's head lets readers in. */
 static void read_lock(void *at)
 {
         struct lock *all = at;

@@ -84,7 +84,7 @@ type Broken = Kinds<Hosted, false>;
 
 lock_library! {
     Lock::reader_writer::<Sound>(c"kinds", c"a reader-writer lock").timed::<Sound>(),
-    // Whoever comes can be first.
+    // Any newcomer can be first.
     Lock::exclusive::<Sound>(c"kinds_unfair", c"one said to be fair").overtakes(0),
     Lock::reader_writer::<Broken>(c"kinds_busted", c"one that stays shut").timed::<Broken>(),
 }

@@ -45,7 +45,7 @@ fn index_then_table() {
     assert!(*TABLE.upgradable_read() < 100);
 }
 
-/// A reader lets who may become the writer in.
+/// A reader lets an upgradable reader in.
 fn index_then_reads_table() {
     let index = INDEX.upgradable_read();
     let _index = RwLockUpgradableReadGuard::downgrade(index);
