@@ -156,7 +156,7 @@ void inode_links(struct inode *inode, int by);
 void lock_super(void);
 void unlock_super(void);
 uint32_t group_checksum(const struct group *group);
-/* Whoever changes a group does this last. */
+/* A thread that changes a group does this last. */
 void seal_group(struct group *group);
 
 block_t ext2_new_block(struct inode *inode, block_t goal, bool prealloc);

@@ -205,7 +205,7 @@ static void unit(struct client *client)
 	rewrite(client, pick(client, true), O_FS_TRUNCATE, 8);
 }
 
-/* A round of kupdate for so many units, whoever did them. */
+/* A round of kupdate for so many units, whichever client did them. */
 static void count_unit(void)
 {
 	if ((atomic_fetch_add(&units_done, 1) + 1) % (unsigned long)options.sync_every == 0)

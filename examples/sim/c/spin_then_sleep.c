@@ -28,7 +28,7 @@ static int try_lock(void *at)
         return lw_sim_compare_exchange(&lock->state, &seen, HELD, memory_order_acquire);
 }
 
-/* Waits until the deadline. Whoever has slept may not be the only one who did, so it takes the lock as AWAITED. */
+/* Waits until the deadline. A thread that has slept may not be the only one, so it takes the lock as AWAITED. */
 static int wait_until(struct spin_then_sleep *lock, uint64_t deadline)
 {
         for (uint32_t rounds = 1; !lw_sim_need_resched(rounds); rounds++) {

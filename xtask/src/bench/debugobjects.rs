@@ -15,8 +15,8 @@ use super::{BenchOptions, compare, conclude, machine, workload};
 /// Threads of the pools' workload.
 const THREADS: [u64; 2] = [8, 16];
 
-/// How much fewer records are had from the slab, and how much less often the pool's lock is taken,
-/// with all patches than with none: at least.
+/// With all patches at least so many times fewer records come from the slab, and the pool's lock is
+/// taken less often, than with none.
 const ALLOCATIONS_AIM: f64 = 6.0;
 const LOCK_AIM: f64 = 10.0;
 

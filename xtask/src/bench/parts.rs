@@ -30,7 +30,7 @@ const DRIVER_WITH_LOCKS: &str = "build_driver-lockwright";
 /// looks at the figures.
 ///
 /// # Errors
-/// If something cannot be built. What cannot be had (sources) is noted in its place.
+/// If something cannot be built. A part that cannot be fetched (sources) is noted instead.
 pub fn build(parts: &Path, only: Option<u8>, quick: bool) -> Result<(), String> {
     let wants = |document: u8| only.is_none_or(|only| only == document);
     make_dir(&parts.join("preload"))?;
@@ -82,7 +82,7 @@ fn library_of_locks(parts: &Path) -> Result<PathBuf, String> {
 
 /// One that counts lock events too, and the driver that is linked with either.
 fn locks(parts: &Path, library: &Path) -> Result<(), String> {
-    // Not where the other is: whoever looks for that would find this.
+    // Not in the other's directory: a search for that one would find this one.
     let target = target_dir().join("bench-capi");
     let to = target.display().to_string();
     let counting = ["--features", "lock_events", "--target-dir", &to];

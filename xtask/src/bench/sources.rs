@@ -10,7 +10,7 @@ use super::arm::said;
 /// Puts what upstream released of a package into `into`, downloaded once into `cache`.
 ///
 /// # Errors
-/// Why that cannot be had: no network, no apt.
+/// Why that cannot be fetched: no network, no apt.
 pub fn fetch(package: &str, cache: &Path, into: &Path) -> Result<(), String> {
     if into.is_dir() {
         return Ok(());
