@@ -2,7 +2,7 @@
  * lock first.
  *
  *   constructor new       nobody else can know the object before it is in the registry: no deadlock
- *   constructor released  it is locked, released and locked again: whoever took the registry's lock, or any other,
+ *   constructor released  it is locked, released and locked again: a thread that took the registry's lock, or any other,
  *                         in between may have learnt of it
  *   constructor handed    another thread was handed the object before its constructor locks it
  */

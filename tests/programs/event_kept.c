@@ -1,8 +1,8 @@
 /* Waits for an event with a lock kept, which the thread that causes the event may need.
  *
- *   event_kept signal         who signals takes the kept lock on its way, and gives it back before
+ *   event_kept signal         the signaller takes the kept lock on its way, and gives it back before
  *   event_kept signal-some    as signal, but another thread signals without it
- *   event_kept signal-after   who signals takes it only afterwards: nothing to show
+ *   event_kept signal-after   the signaller takes it only afterwards: nothing to show
  *   event_kept signal-fixed   the wait keeps nothing
  *   event_kept post           as signal, of a semaphore
  *   event_kept post-after     as signal-after, of a semaphore

@@ -14,7 +14,7 @@
  *   join_held c11       as taken, with C11's threads
  *   join_held announces the worker says under the lock that it ends, for which nobody has to wait
  *   join_held signals   the worker signals under the lock again and again, to say other things
- *   join_held users     the worker leaves a group, and the last who leaves it joins it
+ *   join_held users     the worker leaves a group, and the last one to leave it joins it
  *   join_held enters    the worker enters a group, which the main thread leaves for it, and for itself
  */
 #define _GNU_SOURCE

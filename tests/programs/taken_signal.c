@@ -3,8 +3,8 @@
 //
 //   taken_signal signal     each wakes one waiter, which is the wrong one once
 //   taken_signal broadcast  each wakes all
-//   taken_signal two        those who wait for room have a condition variable of their own
-//   taken_signal passes     who is woken for nothing wakes the next one
+//   taken_signal two        waiters for room have a condition variable of their own
+//   taken_signal passes     a thread woken for nothing wakes the next one
 //   taken_signal same       two functions wait for entries, and a third puts them in
 #include <pthread.h>
 #include <sched.h>

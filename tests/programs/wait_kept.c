@@ -1,9 +1,9 @@
 /* Condition waits that keep a second lock.
  *
- *   wait_kept timed        a timed wait; who signalled before took the kept lock on its way
- *   wait_kept needed       who signals has taken the kept lock before, alone
- *   wait_kept independent  who signals never takes it: nothing to show
- *   wait_kept through      who signals takes another lock first, with which a third takes the kept one
+ *   wait_kept timed        a timed wait; an earlier signaller took the kept lock on its way
+ *   wait_kept needed       the signaller has taken the kept lock before, alone
+ *   wait_kept independent  the signaller never takes it: nothing to show
+ *   wait_kept through      the signaller takes another lock first, with which a third takes the kept one
  *   wait_kept otherwise    the same, but the third takes the two the other way round
  *   wait_kept stuck        as through, for a second signal, and all at once: it hangs
  *   wait_kept unsignalled  nobody signals: the wait is cancelled
@@ -122,7 +122,7 @@ static void *signals_after_other(void *arg)
 	pthread_setname_np(pthread_self(), "signaller");
 	baton_take(&kept);
 	if (is("stuck")) {
-		/* Now it is known as one who signals. */
+		/* Now it is known as a signaller. */
 		signal_ready();
 		baton_take(&kept);
 		baton_take(&taken);

@@ -5,11 +5,11 @@
 //!   word   task (a multiple of 8) | PICKUP 4 | HANDOFF 2 | WAITERS 1
 //!
 //!   0                      free
-//!   WAITERS                free; somebody sleeps, or has just been woken. Whoever comes may take it
+//!   WAITERS                free; somebody sleeps, or has just been woken. Any thread may take it
 //!   T                      T's
-//!   T | WAITERS            T's, who wakes the first waiter when it releases
-//!   T | WAITERS | HANDOFF  T's, who gives it to the first waiter instead of releasing it
-//!   T | WAITERS | PICKUP   given to T, who has not noticed yet; nobody else's
+//!   T | WAITERS            T's; T wakes the first waiter when it releases
+//!   T | WAITERS | HANDOFF  T's; T gives it to the first waiter instead of releasing it
+//!   T | WAITERS | PICKUP   given to T, which has not noticed yet; no other's
 //! ```
 //!
 //! HANDOFF and PICKUP never stand without a task. WAITERS changes under the wait lock only.

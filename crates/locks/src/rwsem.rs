@@ -9,7 +9,7 @@
 //! ```text
 //!   count  bit  0      held by a writer
 //!          bit  1      somebody waits
-//!          bit  2      hand-off: nobody takes the lock ahead of the first who waits
+//!          bit  2      hand-off: nobody takes the lock ahead of the first waiter
 //!          bits 8-62   readers that hold it, or have come to see whether they may
 //!          bit  63     too many of them
 //!   owner  see `owner`

@@ -4,7 +4,7 @@
 //! ```text
 //!    0  the lock of the queue
 //!    4  the mark of a condition variable that has been met in this era
-//!    8  the first who waits
+//!    8  the first waiter
 //!   16  the last
 //!   24  the words of which the C library has one for its flags: that at 36, or since 2.41 that at
 //!       28 (`layout`). 1: shared with other processes, and the C library's; 2: waits are by

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   waiters  bits  0-1   the wait lock: 0 free, 1 held, 2 held and somebody may sleep
-//!            bits  2-15  who waits first, as the number of its place; 0 nobody
-//!            bits 16-29  who waits last
+//!            bits  2-15  the first waiter, as the number of its place; 0 none
+//!            bits 16-29  the last waiter
 //!            bits 30-31  0
 //!   owner    see owner.rs, in a word of the user's choice
 //!   osq      the tail alone
