@@ -32,8 +32,8 @@ pub struct lw_ww_ctx_t {
 
 holds!(lw_ww_ctx_t: AcquireCtx<Linux>);
 
-/// A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts
-/// that want each other's, the younger is refused one: it releases all and begins again. Not
+/// A wound/wait mutex: as a mutex, but several are taken in any order by a context. If two contexts
+/// want each other's locks, the younger one is refused: it releases all and begins again. Not
 /// recursive. Its memory must outlive each call of its functions, not only the last hold.
 #[repr(C)]
 pub struct lw_ww_mutex_t {

@@ -517,7 +517,7 @@ impl<P: Platform> RawRwSem<P> {
         wakes
     }
 
-    /// Takes back the readers' claim to the lock, as a writer has it, who was `old`'s. With the
+    /// Takes back the readers' claim to the lock, as a writer has it in `old`. With the
     /// flag that this was the last time, if the first reader has waited for long.
     fn leave_to_writer(&self, first: &Waiter<P>, old: usize) {
         let mut flag = 0;

@@ -76,7 +76,7 @@ pub enum Waited {
 pub struct Platform {
     /// [`VERSION`].
     pub version: u32,
-    /// Of this table, in bytes.
+    /// Size of this table, in bytes.
     pub size: u32,
     /// The value of a word.
     pub load: unsafe extern "C" fn(*const c_void, u32, c_int, *const Place) -> u64,

@@ -29,10 +29,10 @@ impl State {
 /// none of the tool's locks held, and may call any function of [`super`]. It must not panic.
 pub type Fixup = extern "C" fn(*mut c_void, State) -> bool;
 
-/// Of an object's address, one that tells such objects apart.
+/// Maps an object's address to one that tells such objects apart.
 pub type Hint = extern "C" fn(*mut c_void) -> *mut c_void;
 
-/// Of an object's address, whether it need not be initialised.
+/// Whether the object at an address need not be initialised.
 pub type IsStatic = extern "C" fn(*mut c_void) -> bool;
 
 /// Rules beyond the kernel's: the values of `LW_OBJECT_INIT_ONCE` and its siblings in

@@ -260,7 +260,7 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
         // SAFETY: nodes in the list are alive.
         let first = waiters.first().map(|first| unsafe { first.as_ref() });
         if let Some((pi, first)) = pi.as_ref().zip(first) {
-            // Of no more than our own priority: nothing to inherit.
+            // Its priority is no higher than ours: nothing to inherit.
             // SAFETY: without an owner, the lock's first waiter is in no task's list.
             unsafe { pi.attach(&first.value) };
         }

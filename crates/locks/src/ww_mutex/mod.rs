@@ -1,8 +1,8 @@
 //! The wound/wait mutex (`kernel/locking/ww_mutex.h`): a mutex of which many are taken in any
 //! order, without deadlock.
 //!
-//! Each attempt to take some of them is an acquire context with a stamp. Of two contexts that would
-//! wait for each other, the younger is refused with [`Refused::Deadlock`]: it releases all it has,
+//! Each attempt to take some of them is an acquire context with a stamp. If two contexts would wait
+//! for each other, the younger is refused with [`Refused::Deadlock`]: it releases all it has,
 //! waits for the lock in question by [`RawWwMutex::lock_slow`], and begins again. The oldest is
 //! never refused, so somebody always gets on.
 //!
