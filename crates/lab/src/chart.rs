@@ -7,7 +7,7 @@ use plotters::prelude::*;
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Of what.
+    /// Its name in the legend.
     pub name: String,
     /// Drawn with a thicker line.
     pub is_thick: bool,

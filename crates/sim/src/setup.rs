@@ -22,7 +22,7 @@ use crate::world::{World, place};
 /// waits for ever.
 const GRACE: Time = SECOND;
 
-/// Of how many turns of its fibers a simulation tells once how far it has come.
+/// A simulation reports its progress once in so many turns of its fibers.
 const TURNS: u64 = 1 << 14;
 
 /// A callback for the progress of a simulation: a part of its length, from 0 to 1.

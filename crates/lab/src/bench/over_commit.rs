@@ -142,7 +142,7 @@ pub struct Row {
     pub threads: usize,
     pub steps_outside: u32,
     rounds: Vec<Outcome>,
-    /// Of operations a second, to those of the unfair lock.
+    /// Operations a second, divided by those of the unfair lock.
     pub ratio: Estimate,
 }
 

@@ -159,7 +159,7 @@ const ROWS: &[Row] = &[
         "bkl over a semaphore",
         lockwright::bkl::RawBkl::<Linux, lockwright::semaphore::RawBinary<Linux>>::new_in()
     ),
-    // Of one thread: what it excludes is a handler of that thread.
+    // A lock of one thread: it excludes a handler of that thread.
     row!("local_lock", lockwright::local_lock::RawLocalLock::new(),
     |lock, section| { between!(lock, section, lock, unlock) },
     excludes: || {

@@ -37,7 +37,7 @@ pub struct Comparison {
 pub struct Row {
     /// What of.
     pub what: String,
-    /// Of both figures.
+    /// The unit of both figures.
     pub unit: Unit,
     /// The published one.
     pub published: Option<f64>,

@@ -151,7 +151,7 @@ impl Measured {
         }
     }
 
-    /// Of both kernels' runs in the same rounds.
+    /// The figures of both kernels' runs in the same rounds.
     fn pairs(
         &self,
         of: &Kernel,

@@ -17,7 +17,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Of `documents`, measured just now.
+    /// The page of `documents`, measured just now.
     pub(super) fn new(options: &Options, documents: Vec<Document>) -> Self {
         let mut machine = lockwright_measure::machine::describe(&[]);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -33,7 +33,7 @@ pub fn plots(documents: &[Document]) -> Vec<Plot> {
 }
 
 const WIDTH: u32 = 1000;
-/// Of a row.
+/// Height of a row.
 const HEIGHT: u32 = 22;
 /// What the rows' names have.
 const NAMES: u32 = 470;

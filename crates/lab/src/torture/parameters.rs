@@ -70,7 +70,7 @@ pub enum RtBoost {
     Never,
     /// Those of the rtmutex, whose owner inherits it.
     RtMutex,
-    /// Those of all locks whose waiters sleep. Of others the holder might never run again.
+    /// Those of all locks whose waiters sleep. With other locks the holder might never run again.
     Sleeping,
 }
 

@@ -47,7 +47,7 @@ const INTERVAL: Duration = Duration::from_micros(20);
 /// Between two signals to threads that make none, at last.
 const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Of so many signals one stops its thread.
+/// One in so many signals stops its thread.
 const SIGNALS_PER_STOP: u64 = 64;
 
 /// A stop is shorter than this, in nanoseconds: of the length of a time slice.

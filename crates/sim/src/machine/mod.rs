@@ -16,7 +16,7 @@ pub use topology::{Distance, Topology};
 pub struct Machine {
     /// What it is called.
     pub name: String,
-    /// Of its processors, in GHz, as cycles are given for some costs.
+    /// The clock rate of its processors, in GHz, as cycles are given for some costs.
     pub ghz: f64,
     /// How it is built.
     pub shape: Shape,
@@ -24,7 +24,7 @@ pub struct Machine {
     pub line: Line,
     /// What its instructions cost.
     pub instruction: Instruction,
-    /// Of its operating system, which is the host's below a hypervisor.
+    /// The scheduler of its operating system, which is the host's below a hypervisor.
     #[serde(default)]
     pub scheduler: Scheduler,
     /// What virtual CPUs cost.

@@ -13,7 +13,7 @@ use crate::time::{MICROSECOND, NANOSECOND};
 
 /// Locks.
 const LOCKS: usize = 4;
-/// Of four sections so many are of the first lock.
+/// So many of four sections are of the first lock.
 const OF_FIRST: u64 = 2;
 /// Between two sections a job computes for less than this.
 const BETWEEN: u64 = 200 * MICROSECOND;

@@ -28,9 +28,9 @@ pub const NAMES: &[&str] =
 /// docs/simulator.md.
 #[derive(Clone, Copy)]
 struct Engine {
-    /// Of an acquisition and its release, with the lock held.
+    /// The time of an acquisition and its release, with the lock held.
     pair: Time,
-    /// Of an object, outside of the core's lock: walking the stack, system calls.
+    /// The time of an object, outside of the core's lock: walking the stack, system calls.
     object: Time,
     /// With the core's lock held, when an object is made and when it is destroyed.
     core: [Time; 2],

@@ -30,7 +30,7 @@ fn undominated(
     mut locks: Vec<(&'static str, f64, f64)>,
     good: fn(f64) -> f64,
 ) -> Vec<(&'static str, f64, f64)> {
-    // Of equal throughput the better one first.
+    // At equal throughput the better one comes first.
     locks.sort_by(|a, b| b.1.total_cmp(&a.1).then(good(b.2).total_cmp(&good(a.2))));
     let mut best = f64::NEG_INFINITY;
     locks.retain(|(_, _, of)| {

@@ -16,7 +16,7 @@ use super::work::{self, How};
 
 /// All that was measured of a kind.
 pub struct Measured {
-    /// Of which.
+    /// Its kind.
     pub kind: &'static Kind,
     /// CPUs that the threads could run on.
     pub cpus: usize,

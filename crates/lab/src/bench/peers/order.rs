@@ -49,7 +49,7 @@ pub struct Remaining {
 }
 
 impl Remaining {
-    /// Of so many runs.
+    /// The progress of so many runs.
     pub fn of(all: usize) -> Self {
         Self { begun: Instant::now(), done: 0, all }
     }

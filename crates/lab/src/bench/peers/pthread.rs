@@ -21,7 +21,7 @@ pub const READERS: libc::c_int = 0;
 /// PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP: a writer that waits keeps readers out.
 pub const WRITERS: libc::c_int = 2;
 
-/// Of functions that fail only if they are misused.
+/// Checks the result of a function that fails only if it is misused.
 fn done(result: libc::c_int) {
     assert_eq!(result, 0, "the C library's lock");
 }

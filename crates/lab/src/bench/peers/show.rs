@@ -278,7 +278,7 @@ fn millions(rate: f64) -> String {
     if millions < 1.0 { format!("{millions:.4}") } else { format!("{millions:.2}") }
 }
 
-/// Of nanoseconds.
+/// A time in nanoseconds, as text.
 fn time(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns:.0} ns"),

@@ -74,7 +74,7 @@ const SECTIONS: [Duration; 5] = [
 ];
 
 impl Sweep {
-    /// Of mutexes, in a few minutes.
+    /// The sweep of mutexes, in a few minutes.
     pub fn mutexes() -> Self {
         Self {
             threads: vec![1, 2, 4, 8, 32],
@@ -86,7 +86,7 @@ impl Sweep {
         }
     }
 
-    /// Of reader-writer locks, in a few minutes.
+    /// The sweep of reader-writer locks, in a few minutes.
     pub fn rwlocks() -> Self {
         Self {
             threads: vec![1, 2, 8],

@@ -119,7 +119,7 @@ pub fn run(peer: &Peer, cell: &Cell, how: &How) -> Result<Outcome, Fault> {
     })
 }
 
-/// Of nanoseconds, to two digits; it grows.
+/// A histogram of nanoseconds, to two digits; it grows.
 fn histogram() -> Histogram<u64> {
     Histogram::new(2).expect("two digits are few enough")
 }

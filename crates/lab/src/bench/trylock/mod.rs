@@ -137,7 +137,7 @@ pub struct Row {
     /// Pages that all threads together worked on in each round.
     pub pages: usize,
     rounds: Vec<Outcome>,
-    /// Of times, to those of the first arm.
+    /// Times, divided by those of the first arm.
     pub ratio: Estimate,
 }
 
