@@ -2,7 +2,7 @@
 
 /// A signal's name.
 pub fn name(number: u32) -> String {
-    /// Of numbers 1 to 31, as Linux has them on x86-64 and AArch64.
+    /// The names of signals 1 to 31 on Linux, x86-64 and AArch64.
     const NAMES: [&str; 31] = [
         "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
         "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",

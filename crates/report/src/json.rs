@@ -38,7 +38,7 @@ struct Document<'r> {
     modules: Vec<ModuleOut<'r>>,
     findings: Vec<JudgedFinding<'r>>,
     waiting: Vec<WaitingOut<'r>>,
-    /// Of `merge`.
+    /// The runs of `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'r [Run]>,
     suppressions: Vec<Suppression<'r>>,

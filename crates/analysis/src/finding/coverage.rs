@@ -151,7 +151,7 @@ pub enum Note {
     AllocationsLost(u64),
     /// Pairs of locks were recorded as pairs of their classes only.
     PairsFolded(u64),
-    /// Of this kind there were more records than a ledger keeps.
+    /// There were more records of this kind than a ledger keeps.
     Bounded(Bounded),
     /// The process's C library does not lay out objects as known for its version.
     OtherLayouts(OtherLayouts),

@@ -9,7 +9,7 @@ use super::Frame;
 pub struct Busy {
     /// CPU time in user mode, ns.
     pub cpu_ns: u64,
-    /// Of this time, ns.
+    /// The length of the observed time, ns.
     pub of_ns: u64,
     /// The function that it was in each time that it was stopped to look, and the frames around it
     /// that are known; empty if it was in several, or never stopped.

@@ -158,7 +158,7 @@ pub struct Finding {
     /// The same, as an index into [`Report::processes`]: a process that calls exec keeps its id,
     /// and is another there. `None`: several.
     pub process: Option<usize>,
-    /// Of several processes: for each step, who did it.
+    /// If there are several processes: for each step, the process that did it.
     pub origins: Vec<Origin>,
     /// Further cycles or occurrences that are the same to a reader and were folded into this one.
     pub also: u64,

@@ -195,7 +195,7 @@ impl<'p, C> Search<'p, C> {
     ) {
         self.measure(start, length - 1, budget, work);
         self.path.push(start);
-        // Of each vertex on the path, the edge to try next.
+        // The edge to try next, for each vertex on the path.
         let mut next = vec![self.part.edges(start).start];
         while let Some(edge) = next.last_mut() {
             let at = self.path[self.path.len() - 1];

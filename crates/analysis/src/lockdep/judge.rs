@@ -365,7 +365,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         *self.gates.borrow_mut().entry(key).or_insert_with(|| {
             let group = |node: &Node| self.model.classes.group_of(node.class);
             let mut locks: HashMap<u32, u16> = HashMap::new();
-            // Of each class held: whether a lock of it is held that is not known any closer.
+            // For each class held: whether a held lock of it is known by its class only.
             let mut classes: HashMap<u32, bool> = HashMap::new();
             for (_, node) in trie.held(a) {
                 if node.inst != 0 && self.model.classes.excludes(node.class) {

@@ -10,9 +10,9 @@ use crate::model::{LockRef, Model};
 /// One of the loader's locks.
 #[derive(Clone, Copy)]
 enum Lock {
-    /// Of `dlopen` and `dlclose`.
+    /// The lock of `dlopen` and `dlclose`.
     Loader,
-    /// Of `dl_iterate_phdr`.
+    /// The lock of `dl_iterate_phdr`.
     ObjectList,
 }
 

@@ -60,7 +60,7 @@ struct Taken {
 /// Everything taken, by lock and by segment.
 pub struct Precedence {
     by_inst: HashMap<u32, Vec<Taken>>,
-    /// Of classes that have one lock: what was taken with nothing held.
+    /// For classes that have one lock: acquisitions with nothing held.
     by_class: HashMap<u32, Vec<Taken>>,
     by_segment: HashMap<u32, Vec<Taken>>,
     /// The thread's next segment.

@@ -8,8 +8,8 @@
 //! That the signaller can be stopped on its way while the other waits is sure of its first signal
 //! after the wait began. In the run it took the lock before that, and told nobody anything in
 //! between: so the wait may as well begin before it takes the lock, and then nothing has come that
-//! would end it. Of any other signal that is not known: an earlier one by the same thread, on its
-//! way past the lock, may be what ends the wait.
+//! would end it. For any other signal that is not known: an earlier one by the same thread, sent
+//! before it came to the lock, may end the wait.
 
 use std::collections::{HashMap, HashSet};
 
@@ -163,7 +163,7 @@ fn meets(model: &Model<'_>, waits: &[u32], segment: u32) -> bool {
     waits.iter().any(|&wait| model.order.concurrent(segment, wait))
 }
 
-/// Of each thread its first signal after a wait began, by row.
+/// The first signal of each thread after a wait began, by row.
 struct FirstSignals {
     first: HashMap<u32, u32>,
     /// The number of recorded signals of each thread.

@@ -81,7 +81,7 @@ pub fn readers(model: &Model<'_>, acquisitions: &[Acquisition]) -> Vec<(usize, N
         .filter_map(|i| {
             let read = node(acquisitions[i].context.acquired);
             let held = node(acquisitions[(i + 1) % acquisitions.len()].context.held);
-            // Of classes it is not said which lock it would be.
+            // A class does not say which lock it would be.
             let same = read.inst != 0 && read.inst == held.inst;
             (same && !excludes(read.mode, held.mode)).then_some((i, read))
         })

@@ -111,7 +111,7 @@ impl Interrupts {
     }
 }
 
-/// Of `locks`, the one that was taken and those that were held with it.
+/// The locks of `locks` that were held when `open` was taken, and that one itself.
 fn held_with(nodes: &[Node], open: &Usage, locks: &HashSet<u32>) -> HashSet<u32> {
     let mut held = HashSet::from([open.inst]);
     let mut at = open.node;

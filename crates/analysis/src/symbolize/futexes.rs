@@ -15,8 +15,8 @@ type Row = (&'static str, FutexUse, &'static str);
 
 use FutexUse::{Barrier, Condition, Lock, Once, Park, Semaphore};
 
-/// Functions that say what a wait is for, each of one library. Of several on a stack the innermost
-/// counts: a condition's function that waits for its mutex waits for a lock.
+/// Functions that say what a wait is for, each of one library. If a stack has several, the
+/// innermost counts: a condition's function that waits for its mutex waits for a lock.
 const FUNCTIONS: &[Row] = &[
     // Rust's std; the first component is that of the module, which has moved.
     ("Mutex::lock_contended", Lock, "std::sync::Mutex"),

@@ -112,7 +112,7 @@ struct Sorted {
 
 impl Sorted {
     fn finish(&mut self) {
-        // Of several names for one address the preferred comes last, where the search begins.
+        // If an address has several names, the preferred one comes last, where the search begins.
         // What makes a name preferred is looked at only where there are several.
         self.symbols
             .sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preference(a).cmp(&preference(b))));

@@ -379,7 +379,8 @@ fn classes(
             .max_by(|(a, waits), (b, others)| (waits, b).cmp(&(others, a)))
             .map(|(taker, _)| taker)
             .filter(|taker| !taker.is_empty());
-        // Of variables kernels may have few symbols: what follows a mark of the linker is not its.
+        // Kernels may have few symbols of variables: what follows a mark of the linker does not
+        // belong to the mark.
         let is_mark = |name: &str| ["start", "end", "stop"].iter().any(|part| name.contains(part));
         let is_part = |name: &str, offset| offset == 0 || offset < 256 && !is_mark(name);
         let symbol = symbols.at(lock).filter(|(name, offset)| is_part(name, *offset));

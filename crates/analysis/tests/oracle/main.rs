@@ -39,9 +39,9 @@
 //! and nothing else*.
 //!
 //! `LOCKWRIGHT_ORACLE_SEED` and `LOCKWRIGHT_ORACLE_COUNT` choose what is tried, and
-//! `LOCKWRIGHT_ORACLE_FAILURES` how many failures are collected. Of each, the smallest program that
-//! fails likewise is printed as a story (see crates/report/tests/stories), which becomes one in
-//! counterexamples.rs.
+//! `LOCKWRIGHT_ORACLE_FAILURES` how many failures are collected. For each, the smallest program
+//! that fails likewise is printed as a story (see crates/report/tests/stories), which becomes one
+//! in counterexamples.rs.
 
 mod generate;
 mod observe;

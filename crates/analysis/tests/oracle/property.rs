@@ -256,8 +256,8 @@ fn examine(run: &Run) -> Examined {
     Examined { faults, has_deadlock, likely, repeated, sleeps, kept, likely_kept }
 }
 
-/// Of cycles through a barrier, those are looked for in which one thread waits there and the others
-/// for locks, if it is known which locks these are and that nobody backs out. That a reader waits
+/// A cycle through a barrier is expected if one thread waits there and the others wait for known
+/// locks, and none of them backs out. That a reader waits
 /// behind a writer there is not looked for.
 ///
 /// No cycle through a routine is reported by the classes of its locks, as the routine runs once. So

@@ -13,23 +13,23 @@
 
 use maud::{Markup, PreEscaped};
 
-/// Of findings.
+/// Findings.
 pub const FINDINGS: Limit = Limit { items: 500, bytes: 300_000 };
-/// Of threads that were still waiting.
+/// Threads that were still waiting.
 pub const WAITS: Limit = Limit { items: 200, bytes: 40_000 };
-/// Of dependencies that are listed.
+/// Listed dependencies.
 pub const DEPENDENCIES: Limit = Limit { items: 500, bytes: 110_000 };
-/// Of processes whose lock orders are drawn and listed, where there are several.
+/// Processes whose lock orders are drawn and listed, if there are several.
 pub const ORDERS: Limit = Limit { items: 100, bytes: 150_000 };
-/// Of locks in the table.
+/// Locks in the table.
 pub const LOCKS: Limit = Limit { items: 2_000, bytes: 200_000 };
-/// Of locks that are shown one by one.
+/// Locks that are shown one by one.
 pub const DETAILS: Limit = Limit { items: 20, bytes: 100_000 };
-/// Of locks that are compared: the page has little else.
+/// Compared locks: the page has little else.
 pub const DIFFS: Limit = Limit { items: 500, bytes: 800_000 };
-/// Of notes, and of processes.
+/// Notes, and processes.
 pub const NOTES: Limit = Limit { items: 300, bytes: 25_000 };
-/// Of one flame graph.
+/// One flame graph.
 pub const FLAME_BYTES: usize = 80_000;
 
 /// So many items, and so many bytes of them.

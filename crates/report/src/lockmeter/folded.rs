@@ -34,7 +34,7 @@ pub fn render(report: &MeterReport, what: Folded) -> String {
             *stacks.entry(frames.join(";")).or_default() += ns;
         }
     }
-    // Of locks that are made of futexes only the waits are known.
+    // Only the waits are known of locks that are made of futexes.
     let futexes = report.waits.iter().filter(|wait| wait.is_for_lock() && what == Folded::Wait);
     for wait in futexes {
         let Some(futex) = &wait.futex else { continue };

@@ -144,7 +144,7 @@ pub fn render(report: &MeterReport) -> Vec<u8> {
             profile.out.sample.push(Sample { location_id, value, label: vec![label] });
         }
     }
-    // Of locks that are made of futexes only the waits are known.
+    // Only the waits are known of locks that are made of futexes.
     for wait in report.waits.iter().filter(|wait| wait.is_for_lock() && wait.wait.count > 0) {
         let Some(futex) = &wait.futex else { continue };
         let frames = own_frames(&wait.stack).iter();

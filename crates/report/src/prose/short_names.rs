@@ -22,7 +22,7 @@ impl ShortNames {
     pub fn new(finding: &Finding) -> Self {
         let mut names: Vec<(String, String)> = Vec::new();
         for (index, lock) in finding.locks.iter().enumerate() {
-            // Of several locks of one member, the names differ in an address only.
+            // The names of several locks of one member differ in an address only.
             let is_one_of_many = lock.class_by_place.is_some() && lock.name != lock.class;
             let is_nameless = !lock.name.is_symbol || is_one_of_many;
             if !is_nameless

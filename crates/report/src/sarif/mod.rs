@@ -134,7 +134,7 @@ struct Properties<'r> {
     evidence: Vec<String>,
     help: Vec<String>,
     pid: u32,
-    /// Of that process; `None`: of several.
+    /// That process's executable; `None`: of several.
     exe: Option<&'r str>,
     also: u64,
 }

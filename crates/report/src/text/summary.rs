@@ -16,7 +16,7 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     let of_no_process = report.summary.completeness.gaps.iter().filter(|gap| gap.pid == 0);
     notes.extend(of_no_process.map(|gap| plain(&coverage::gap_line(&gap.missing))));
     for process in &report.processes {
-        // Of several there is a table. While a program runs nobody asks how it ended.
+        // Several have a table. While a program runs nobody asks how it ended.
         let is_told = report.processes.len() == 1 && process.end != ProcessEnd::Unknown;
         let end = coverage::end(process.end).filter(|_| is_told);
         for note in end.into_iter().chain(process.notes.iter().map(coverage::note)) {

@@ -46,7 +46,7 @@ fn body(finding: &Finding) -> String {
     for class in classes.iter().filter(|class| !class.is_empty()) {
         let _ = writeln!(text, "class: {class}");
     }
-    // Of misuse, what led to the offence may differ from run to run.
+    // The steps that led to a misuse may differ from run to run.
     let steps = match finding.kind.is_misuse() {
         true => finding.steps.get(..1).unwrap_or_default(),
         false => &finding.steps,

@@ -94,8 +94,8 @@ pub fn module(frame: &Frame) -> &str {
 
 /// The finding in a few lines of text, equal for findings that are the same to a reader who does
 /// not look at line numbers: kind, classes of its locks, and which function takes which of them
-/// while which function holds which. Of misuse only the offence: what led to it may differ from run
-/// to run.
+/// while which function holds which. For misuse only the offence: the steps that led to it may
+/// differ from run to run.
 fn likeness(finding: &Finding) -> String {
     let class_of = |index: usize| finding.locks.get(index).map_or("", class);
     let place = |stack: &[Frame]| first_own_frame(stack).map_or_else(|| "?".into(), portable_frame);

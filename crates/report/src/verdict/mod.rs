@@ -187,7 +187,7 @@ impl<'r> Judged<'r> {
             remarks.parts.push(format!("{shipped} suppressed by rules that ship with lockwright"));
         }
         if all {
-            // Of rules that ship most are for other programs.
+            // Most of the shipped rules are for other programs.
             remarks.notes.extend(self.rules_told().filter_map(|(rule, matched)| {
                 let what = match (rule.source, matched) {
                     (Source::File, 0) => "suppresses nothing here",

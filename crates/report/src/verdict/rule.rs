@@ -57,7 +57,7 @@ pub enum Level {
     Ellipsis,
     /// A frame that fits patterns.
     Frame {
-        /// Of its function.
+        /// A pattern for its function.
         function: String,
         /// A pattern for the path or file name of its module; `None`: any module.
         module: Option<String>,

@@ -251,7 +251,7 @@ fn writer_writer_waits_are_counted_once() {
     let read = p.read_site(class, &["read"]);
     let (a, b) = (p.site(class, &["a"]), p.site(class, &["b"]));
     p.cell(read, &Counts { holds: vec![MS], ..Counts::default() });
-    // Of ten waits of 2 ms, six were for the other writer and four for readers.
+    // Six of ten waits of 2 ms were for the other writer, and four for readers.
     let blame = vec![(blame_kind::HOLDER, b, 6, 12 * MS), (blame_kind::HOLDER, read, 4, 8 * MS)];
     let waits = vec![2 * MS; 10];
     p.cell(a, &Counts { holds: vec![MS; 20], waits, blame, ..Counts::default() });

@@ -92,7 +92,7 @@ fn what_comes_before_or_after_in_every_run_may_be_kept() {
     assert!(kept(before).is_empty(), "{:?}", kept(before));
 }
 
-/// Of three threads two meet: another may come.
+/// Two of three threads meet: another may come.
 #[test]
 fn where_others_come_it_is_possible() {
     let found = kept(
@@ -154,7 +154,7 @@ fn chains_to_what_is_kept_at_a_barrier_have_any_length() {
     );
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("likely circular-dependency: "), "{found:?}");
-    // Of one thread no two parts are.
+    // No two parts are by one thread.
     let found = kept(
         "T3: L(B) L(C) U(C) U(B)
          T3: L(C) L(A) U(A) U(C)

@@ -52,7 +52,7 @@ fn a_writer_that_holds_nothing_comes_between() {
     assert_eq!(verdict(story), ["likely recursive-locking: D"]);
 }
 
-/// Of two writers, one may be able to back out: the other counts.
+/// One of two writers may be able to back out: the other counts.
 #[test]
 fn a_writer_for_good_counts_before_one_with_a_deadline() {
     let story = "
@@ -429,7 +429,7 @@ fn a_lock_that_is_read_twice_is_held_until_its_last_release() {
     assert_eq!(verdict(&story("U(A) J(T2)")), ["likely circular-dependency: B C"]);
 }
 
-/// Of two threads that signal, one has a deadline for the kept lock, or takes another of its class.
+/// One of two signallers has a deadline for the kept lock, or takes another of its class.
 #[test]
 fn another_can_signal_without_the_kept_lock() {
     let story = |other: &str| {

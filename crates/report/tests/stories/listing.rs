@@ -152,8 +152,8 @@ fn debug_counters_are_of_all_threads() {
     );
 }
 
-/// Of three locks in a ring, two pairs are looked at for their opposite, three locks searched from
-/// for the shortest cycle there, and one for the cycle of three; all that for locks and for
+/// With three locks in a ring, two pairs are looked at for their opposite, three locks searched
+/// from for the shortest cycle there, and one for the cycle of three; all that for locks and for
 /// classes.
 #[test]
 fn searches_for_cycles_are_counted() {

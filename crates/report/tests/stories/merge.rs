@@ -134,8 +134,8 @@ fn instances_of_a_class_are_one() {
     assert!(together(&["T1: L(A1) L(A2) U(A2) U(A1)", "T1: L(A2) L(A1) U(A1) U(A2)"]).is_empty());
 }
 
-/// Of locks on the heap, and of elements of arrays, a process that does both may take different
-/// ones.
+/// A process that takes both of two locks on the heap, or of two elements of an array, may take
+/// different ones.
 #[test]
 fn of_variables_a_process_has_but_one() {
     let says = |stories: &[&str]| {

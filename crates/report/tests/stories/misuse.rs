@@ -270,7 +270,7 @@ fn a_read_lock_that_is_handed_on_is_untidy() {
     let mut told = verdicts("T1: W(A) EX\nT2: UO(A)");
     told.sort();
     assert_eq!(told, written);
-    // Of two readers only one lock was handed on.
+    // Only one of the two readers' locks was handed on.
     let mut told = verdicts("T1: R(A)@1 EX@9\nT2: R(A)@1 EX@9\nT3: UO(A)");
     told.sort();
     assert_eq!(told, ["likely exit-with-lock-held: A +1", handed_on[0]]);

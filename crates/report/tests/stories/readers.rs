@@ -86,7 +86,7 @@ fn upgrade_deadlocks() {
     assert_eq!(verdict("rwlock X\nT1: R(X) B(X)"), ["deadlocked recursive-locking: X"]);
 }
 
-/// Of readers that may become the writer there is one.
+/// Only one reader at a time may be upgradable.
 #[test]
 fn upgradable_readers_exclude_each_other() {
     let orders = |one: &str, two: &str| {

@@ -54,7 +54,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Of something that the run did not have.
+    /// The values of something that the run did not have.
     pub fn absent(run: &MeterReport) -> Self {
         Self { run_ns: run.elapsed_ns as f64, ..Self::default() }
     }

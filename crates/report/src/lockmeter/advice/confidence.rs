@@ -19,8 +19,8 @@ pub enum Confidence {
 const HALF: f64 = 100.0;
 
 impl Confidence {
-    /// Of `strength`, 0 to 1, seen in `events` events: high from 0.7 on, medium from 0.4 on, where
-    /// strength counts in full for many events, and by half for 100.
+    /// The confidence for a `strength`, 0 to 1, seen in `events` events: high from 0.7 on, medium
+    /// from 0.4 on, where strength counts in full for many events, and by half for 100.
     pub fn new(strength: f64, events: u64) -> Self {
         let events = events as f64;
         match strength.clamp(0.0, 1.0) * events / (events + HALF) {

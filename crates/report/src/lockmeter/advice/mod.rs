@@ -45,7 +45,7 @@ pub struct Evidence {
     pub what: String,
     /// How much.
     pub value: f64,
-    /// Of what.
+    /// Its unit.
     pub unit: Unit,
 }
 
