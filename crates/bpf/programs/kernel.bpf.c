@@ -112,7 +112,7 @@ INLINE void add(u32 counter, u64 what)
 {
 	u64 *value = map_lookup(&counters, &counter);
 
-	/* Of this processor; an interrupt may come in between. */
+	/* The value of this processor; an interrupt may come in between. */
 	if (value)
 		__sync_fetch_and_add(value, what);
 }

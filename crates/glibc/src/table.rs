@@ -250,7 +250,7 @@ objects! {
     }
 }
 
-/// Of [`semaphore::PRIVATE`] and [`barrier::SHARED`]: shared with other processes.
+/// Value of [`semaphore::PRIVATE`] and [`barrier::SHARED`]: shared with other processes.
 pub const FUTEX_SHARED: u32 = 128;
 
 /// Bits of [`cond::WREFS`].

@@ -214,7 +214,7 @@ impl Mutex {
         if !era::is_mark(mark) {
             let verdict = selection::verdict(ptr::from_ref(self).addr(), site);
             let new = if verdict.is_chosen { new } else { seen | LEFT };
-            // Of several threads that come here first, one decides for all.
+            // If several threads come here first, one decides for all.
             return match self.shape.compare_exchange(seen, new, Relaxed, Relaxed) {
                 Ok(_) => {
                     count_made(&verdict);

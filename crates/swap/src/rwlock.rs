@@ -110,7 +110,7 @@ impl RwLock {
         }
         let verdict = selection::verdict(ptr::from_ref(self).addr(), site);
         let choice = if verdict.is_chosen { CHOSEN } else { LEFT };
-        // Of several threads that come here first, one decides for all.
+        // If several threads come here first, one decides for all.
         match self.choice.compare_exchange(0, choice, Relaxed, Relaxed) {
             Ok(_) => {
                 verdict.count();

@@ -17,9 +17,9 @@ use crate::mutex::{Mutex, OfMutex};
 pub trait Choice {
     /// The name.
     const NAME: &'static [u8];
-    /// Of mutexes.
+    /// The lock for mutexes.
     type Mutex: OfMutex;
-    /// Of spinlocks. Its word, marked, must never use bits 30 and 31.
+    /// The lock for spinlocks. Its word, marked, must never use bits 30 and 31.
     type Spin: Exclusive;
     /// Waiters queue in nodes of theirs, so threads get numbers.
     const NUMBERS: bool;

@@ -31,7 +31,7 @@ const MOST_NAME: usize = 512;
 /// Most bytes that a run keeps, and so most that are read of what it kept.
 const MOST_KEPT: u64 = 16 << 20;
 
-/// Of each process, by its ledger's token, the code: begin, length and name.
+/// The code of each process, by its ledger's token: begin, length and name.
 pub type Found = Vec<(u64, Vec<(u64, u64, String)>)>;
 
 /// Gives the ledgers of processes that have just ended the names of such code on their stacks.
@@ -106,8 +106,8 @@ fn read(path: &Path, began_ns: u64, wanted: &[u64]) -> io::Result<Vec<(u64, u64,
     let file = file::open_own(path, ledger_dir::own_user())?;
     let meta = file.metadata()?;
     let changed_ns = meta.mtime() as u64 * 1_000_000_000 + meta.mtime_nsec() as u64;
-    // Of an earlier process of that number, then. File systems keep coarse time: that of the last
-    // tick of the kernel's clock.
+    // It is of an earlier process of that number, then. File systems keep coarse time: that of the
+    // last tick of the kernel's clock.
     if changed_ns.saturating_add(20_000_000) < began_ns {
         return Ok(Vec::new());
     }

@@ -55,7 +55,7 @@ fn debian_package(file: &Path) -> Option<String> {
         let Ok(text) = fs::read_to_string(&list) else { continue };
         if text.lines().any(|line| names.contains(&line)) {
             let package = list.file_stem()?.to_str()?;
-            // Of several architectures: `libc6:amd64`.
+            // If there are several architectures: `libc6:amd64`.
             return Some(package.split(':').next()?.to_owned());
         }
     }
