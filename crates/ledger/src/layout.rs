@@ -394,8 +394,8 @@ pub struct Header {
     pub removals: AtomicU32,
     /// What is no longer recorded since it reached its bound: [`bounded`] bits.
     pub bounded: AtomicU32,
-    /// Of `Threads` and `Segments`, the number of the row that was published last. Rows that a copy
-    /// has beyond these, as read before it was made, are newer than others that it lacks.
+    /// The number of the row that was published last, of `Threads` and of `Segments`. Rows that a
+    /// copy has beyond these, as read before it was made, are newer than others that it lacks.
     pub last_numbers: [AtomicU32; 2],
     /// The last segment before a kind of records that order threads reached its bound, 0 if none
     /// did: later segments may be ordered though it does not say so.

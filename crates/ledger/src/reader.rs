@@ -147,7 +147,7 @@ pub struct Ledger {
     pub(crate) missing: u64,
     /// Rows that claim more than there is.
     refused: u64,
-    /// Of each of [`numbered::TABLES`]: the rows by number, with their places.
+    /// For each of [`numbered::TABLES`]: the rows by number, with their places.
     numbers: [Vec<(u32, u32)>; numbered::TABLES.len()],
     /// The process was removing rows all the while it was copied.
     pub(crate) is_torn: bool,
@@ -440,7 +440,7 @@ impl Ledger {
         )
     }
 
-    /// The rows of a numbered table by number. Of several that claim one number, the first stands.
+    /// The rows of a numbered table by number. If several claim one number, the first counts.
     fn numbers_of<R: Row>(&self) -> Vec<(u32, u32)> {
         let number = |place| {
             let bytes = self.raw(R::TABLE, u64::from(place), size_of::<R>() as u64)?;

@@ -56,7 +56,7 @@ pub struct Writer {
     /// What is left of the pages that small things are in: offsets of the first free byte and of
     /// their end.
     small: [u64; 2],
-    /// Of [`numbered::TABLES`].
+    /// The last numbers of [`numbered::TABLES`].
     numbers: [Numbers; numbered::TABLES.len()],
     #[cfg(feature = "steps")]
     look: Option<fn(&Self)>,

@@ -187,7 +187,7 @@ row! {
         near: [u64; 8],
         /// The longest wait.
         wait_max: u64,
-        /// Of `wait_ticks`, what was spent spinning.
+        /// The part of `wait_ticks` that was spent spinning.
         spin_ticks: u64,
         /// Timed acquisitions that were given up. For a wait at a futex: those that ran out of time.
         timeouts: u64,
