@@ -152,8 +152,8 @@ impl<E: Entry> HeldStack<E> {
         }
     }
 
-    /// Position of the innermost entry for `addr`. Of thousands, one near where the last gap was
-    /// made is preferred to one further in.
+    /// Position of the innermost entry for `addr`. Among thousands, an entry near the last gap is
+    /// preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
         let found = near(self.entries(), self.0.gap as usize, |held| held.addr() == addr).0;
         found.map(|i| i as u32 + 1)

@@ -13,7 +13,7 @@ use lockwright_ledger::rows::{Thread, mode};
 use super::Ident;
 use super::core::Core;
 
-/// Threads that are looked at. Of more nothing is said.
+/// Threads that are looked at. With more, there is no verdict.
 const MOST: usize = 64;
 
 /// A live thread.

@@ -3,8 +3,8 @@
 //! A thread that holds A creates another: whatever the other does after it has acquired A itself,
 //! it does after the creator has released A, in every run. The same goes for barriers and
 //! semaphores, and for a thread that learns of it through a third thread. So at every such event
-//! each lock held gets a [`Hold`], and what comes after the event awaits it. Of that no fast path
-//! knows: the release of a lock that has a hold is made a slow one, and the first acquisition in a
+//! each lock held gets a [`Hold`], and what comes after the event awaits it. No fast path knows
+//! this: the release of a lock that has a hold takes the slow path, and the first acquisition in a
 //! new segment is one anyway. Either begins a new segment, and the reader draws the order between
 //! them.
 

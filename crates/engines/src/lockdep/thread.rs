@@ -304,8 +304,8 @@ impl ThreadState {
         true
     }
 
-    /// Position of the innermost entry for `addr`. Of thousands, one near where the last gap was
-    /// made is preferred to one further in.
+    /// Position of the innermost entry for `addr`. Among thousands, an entry near the last gap is
+    /// preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
         self.stack().find(addr)
     }

@@ -66,7 +66,7 @@ impl ThreadState {
         self.row.wait_depth = self.depth();
         let seq = self.wait_seq();
         seq.store(seq.load(Relaxed) | 1, Release);
-        // Of two threads that close a cycle at once, the later sees the other's wait: store own
+        // If two threads close a cycle at once, the later sees the other's wait: store own
         // wait, fence, read the others'. Pairs with the same fence in the other thread.
         fence(SeqCst);
     }

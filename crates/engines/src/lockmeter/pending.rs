@@ -30,7 +30,7 @@ pub struct Pending {
     pub ended: u64,
     /// The wait, ticks.
     pub ticks: u64,
-    /// Of it, what was spent spinning.
+    /// The part of it that was spent spinning.
     pub spun: u64,
     /// Whose holds it was for.
     pub shares: Shares,
