@@ -21,7 +21,7 @@ impl Step {
     /// Not looked up yet.
     pub const UNKNOWN: Self = Self(Self::END + 3);
 
-    /// Of bits that may be anything.
+    /// The step with these bits, which may be any.
     #[inline(always)]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)

@@ -7,8 +7,7 @@ use lockwright_ledger::rows::object::object_end;
 use super::{gone, threads};
 use crate::stack::own;
 
-/// Objects of one stack that are watched. Of more than these it shows late that they are gone: when
-/// the thread ends.
+/// Objects of one stack that are watched. The end of further ones shows late: when the thread ends.
 const MOST: usize = 16;
 
 /// `sizeof(struct pthread)` of glibc: what is on a thread's stack above its pthread_t.

@@ -174,7 +174,7 @@ const _: () = assert!(size_of::<CloneArguments>() == 64);
 
 /// `clone3` with these makes a process with a memory of its own that goes on from the call.
 unsafe extern "C" fn returns_twice(arguments: *const CloneArguments, len: usize) -> bool {
-    // Of fewer bytes, or where there are none, the call fails.
+    // With fewer bytes, or with none, the call fails.
     // SAFETY: the caller's, as far as there is memory.
     len >= size_of::<CloneArguments>()
         && unsafe { readable::value(arguments) }

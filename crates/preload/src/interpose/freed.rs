@@ -3,9 +3,9 @@
 //!
 //! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is
 //! noted by page, with a page before it, since the block may begin there: of blocks of up to a page
-//! the first page tells, and then the lines of 64 bytes that it lies in. Of larger ones, which are
-//! rare, all pages are looked at. How large a block is, [`super::block_size`] knows; a block whose
-//! size is not known is not looked at.
+//! the first page tells, and then the lines of 64 bytes that it lies in. For larger blocks, which
+//! are rare, all pages are looked at. How large a block is, [`super::block_size`] knows; a block
+//! whose size is not known is not looked at.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};

@@ -134,7 +134,7 @@ checked! {
     checked_stdio: unsafe_call::STDIO;
 }
 
-/// Of `group` something is used, outside of handlers: records with which signals open.
+/// A function of `group` is used outside of handlers: records the open signals.
 fn used_outside(thread: &ThreadState, group: u64) {
     let unseen = &UNSEEN[group as usize];
     let open = thread.open_signals() & unseen.load(Relaxed);

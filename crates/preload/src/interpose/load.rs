@@ -1,9 +1,9 @@
 //! What is loaded: `dlopen`, which searches by its caller's RUNPATH.
 //!
 //! So a call of which that may matter is passed on with its return address as it is, and all that
-//! is known of it is that it took the loader's lock. Of others, that name a path or are made where
-//! no object has such a RUNPATH, we are the caller, know when the lock is given up again, and look
-//! at what has been loaded.
+//! is known of it is that it took the loader's lock. Other calls name a path, or are made where no
+//! object has such a RUNPATH. There we are the caller, know when the lock is released, and look at
+//! what has been loaded.
 
 use core::ffi::{c_char, c_int, c_void};
 

@@ -4,8 +4,8 @@
 //! Handlers of our own notify us of a fork. A child's run in the order of their registration, and
 //! they may use locks (those of an allocator do): so ours have to be registered before all others.
 //!
-//! Of forks that run no handlers, wrappers tell (`interpose/bare_fork.rs`), or they are noticed
-//! when the child comes to us ([`unseen`]).
+//! Forks that run no handlers are reported by wrappers (`interpose/bare_fork.rs`), or noticed when
+//! the child calls us ([`unseen`]).
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! What the slow path costs the program: CPU time of its threads, which a preempted or sleeping thread does not use.
 //!
-//! The clock is a system call, so only the first entries are all timed. Of later ones one in [`SAMPLE`] is, and stands
-//! for as many. Which one is decided by a hash of the entry's number: entries of different cost alternate. An entry
+//! The clock is a system call, so only the first entries are all timed. Later on one in [`SAMPLE`] is, and stands for
+//! as many. Which one is decided by a hash of the entry's number: entries of different cost alternate. An entry
 //! within another is part of it.
 
 use core::cell::Cell;
@@ -97,7 +97,7 @@ impl Timed {
         if IS_OVER.load(Relaxed) {
             return;
         }
-        // Of both readings together, one lies within.
+        // One of the two readings lies within the measured time.
         let reading_ns = READING_NS.load(Relaxed);
         let ns = (cpu_ns() - self.begun_ns).saturating_sub(reading_ns) + rest_ns;
         // Relaxed: as in `begin`.

@@ -77,7 +77,7 @@ pub fn is_program_linked_with(name: &CStr, version: &CStr) -> bool {
 /// The next function of that name is the C library's own, and no other's.
 pub fn next_is_c_librarys(name: &CStr) -> bool {
     let object_of = |name| next(name, None).map(|function| function.object);
-    // Of this nobody has another.
+    // Only glibc has this symbol.
     object_of(name).is_some_and(|object| object_of(c"gnu_get_libc_version") == Some(object))
 }
 
