@@ -112,7 +112,7 @@ fn locks_of_the_programs_own_count_if_they_say_that_they_spin() {
         let run = self::run(&format!("quiet-{what}"));
         assert_eq!(run.verdicts(), [], "{what}: {}", run.stderr);
     }
-    // Of locks it is known for certain then.
+    // That is certain for locks.
     let run = run("own-mutex");
     assert_eq!(run.verdicts(), [("invalid-wait-context", "likely")], "{}", run.stderr);
 }

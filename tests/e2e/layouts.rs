@@ -70,7 +70,7 @@ fn another_layout_is_noticed_and_nothing_is_said_by_its_bytes() {
         assert_eq!(run.code(), 0, "{how}: {}", run.stderr);
         assert!(run.stderr.contains(NOTE), "{how}: {}", run.stderr);
     }
-    // Of other types the bytes are what they were, and waits are seen without any.
+    // The bytes of other types are unchanged, and waits are seen without any.
     for (how, kind) in [
         ("dead_sem", "use-after-destroy"),
         ("again_rwlock", "use-after-destroy"),

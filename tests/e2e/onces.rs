@@ -24,7 +24,7 @@ fn what_a_routine_takes_must_not_be_held_in_a_call() {
     }
 }
 
-/// Of each such control it is known which it is; what another of its place does says nothing of it.
+/// Each such control is known by itself; what another of its place does says nothing of it.
 #[test]
 fn controls_that_are_no_variables_are_told_apart() {
     for how in ["heap", "stack"] {

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 		cnd_t *left_changed = malloc(sizeof *left_changed);
 		mtx_init(left_lock, mtx_plain);
 		cnd_init(left_changed);
-		/* Of variables like these two nothing else is expected. */
+		/* Nothing else is expected of variables like these two. */
 		mtx_init(&lock, mtx_plain);
 		cnd_init(&changed);
 		return 0;

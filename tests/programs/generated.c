@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
         unlink(name);
         if (symlink(argv[2], name)) perror(name);
     } else if (strcmp(how, "nameless") != 0) {
-        // Of an earlier process of this number.
+        // The file of an earlier process of this number.
         unlink(name);
         FILE *map = fopen(name, "w");
         fprintf(map, "%lx %zx JS:~forth /srv/app.js:3:1\n", (long)code, sizeof stub);

@@ -79,7 +79,7 @@ int waits_at_gate(void)
 	return waiting;
 }
 
-/* Of one gate. */
+/* For one gate. */
 int g_once_init_enter_pointer(void *gate)
 {
 	if (atomic_load((atomic_uintptr_t *)gate))

@@ -1,6 +1,6 @@
 /* One thread holds a mutex until all others sleep waiting for it, and 10 ms more; then each of them holds it for 2 ms.
  * Arguments: threads, rounds. The truth: how long the waiters waited in all, and of that, how long the holder and how
- * long another waiter had the lock. Of each truth there is the least that it can be, and the most (_around): what lies
+ * long another waiter had the lock. Each true figure has the least that it can be, and the most (_around): what lies
  * between the lock's calls, and what lies around them. Where no processor is taken away they are the same. With -DOWN it
  * is a lock of the program's own. */
 #include "meter.h"
@@ -24,8 +24,8 @@ static int threads, rounds;
 static atomic_int ids[MOST];
 static atomic_int holds;
 
-/* Of each thread, in this round: when it asked for the lock, was seen to sleep for it, had it, was about to let it go, and
- * had let it go. */
+/* For each thread, in this round: when it asked for the lock, was seen to sleep for it, had it, was about to let it go,
+ * and had let it go. */
 static struct times {
 	uint64_t asked, blocked, had, left, gone;
 } times[MOST];

@@ -1,5 +1,5 @@
 /* READERS threads hold an rwlock at once for 10 ms, ROUNDS times; a writer then waits until all of them have left, and
- * holds it for 5 ms. Arguments: readers, rounds. Of each truth there is the least that it can be, and the most (_around):
+ * holds it for 5 ms. Arguments: readers, rounds. Each true figure has the least that it can be, and the most (_around):
  * what lies between the lock's calls, and what lies around them. Where no processor is taken away they are the same. */
 #include "meter.h"
 #include "baton.h"

@@ -46,7 +46,7 @@ static bool fixup_init(void *addr, enum lw_object_state state)
 
 static bool fixup_activate(void *addr, enum lw_object_state state)
 {
-	/* Of an unknown object there is nothing to repair. */
+	/* An unknown object has nothing to repair. */
 	if (state == LW_OBJECT_NOTAVAILABLE)
 		return true;
 	return stops(addr, state) && lw_object_activate(addr, &selftest) == 0;

@@ -173,7 +173,7 @@ impl Pools {
         self.rows.iter().find(|row| row.switches == switches)
     }
 
-    /// Of none of the patches to all of them: records had from the slab, and the lock taken.
+    /// The ratios of no patch to all patches: records taken from the slab, and the lock taken.
     fn ratios(&self) -> Option<(f64, f64)> {
         let (before, after) = (self.row(NONE)?.medians, self.row(ALL)?.medians);
         Some((before[ALLOCATED] / after[ALLOCATED], before[ACQUIRED] / after[ACQUIRED]))

@@ -109,7 +109,7 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
     }
     let name = page_name(&options.arguments);
     let plots = root().join(PAGES).join(&name);
-    // Of some cells, no line has all its points.
+    // With some cells only, no line has all its points.
     let has_plots = options.write && !is_sampled(&options.arguments);
     if has_plots {
         // Plots of cells that are no longer measured shall go.

@@ -78,7 +78,7 @@ fn kyoto_cabinet(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
 fn sqlite(bench: &'static Bench, _: &[Arm]) -> Result<Whole, String> {
     let program = bench.build("sqlite", &["-lsqlite3"])?;
     let statements = Amounts([150_000, 3_000, 100]);
-    // Of it all that is but the client. The library's locks ThreadSanitizer sees all the same.
+    // That is only its client. The library's locks ThreadSanitizer sees all the same.
     let rebuilt = match bench.can(Arm::Tsan) {
         Ok(()) => Some(bench.rebuild("sqlite", &["-lsqlite3"])?),
         Err(_) => None,
