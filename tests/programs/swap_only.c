@@ -1,5 +1,5 @@
-/* Has locks that differ in every sort of name, uses each in several ways, and prints which of them the C library has
- * taken, by the content of its mutexes: nothing, if they are replaced or not as they should be. */
+/* Has locks that differ in every sort of name, and uses each in several ways. The content of the mutexes shows which
+ * locks the C library has taken; prints those, which are none if the right ones are replaced. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

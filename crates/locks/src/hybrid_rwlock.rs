@@ -14,8 +14,8 @@
 //! ```
 //!
 //! Each bit has one owner: WRITER and DRAIN are the writer's, UPGRADABLE the upgradable reader's,
-//! HEAD_SLEEPS and FAIR the head's (a releaser may clear the former as it wakes the head, and set
-//! the latter as it hands the lock over).
+//! HEAD_SLEEPS and FAIR the head's. A releaser may clear HEAD_SLEEPS as it wakes the head, and set
+//! FAIR as it hands the lock over.
 //!
 //! - An upgradable reader excludes writers and other upgradable readers, no readers. To upgrade, it
 //!   becomes a writer and waits for the readers to leave, as any writer does.

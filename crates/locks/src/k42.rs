@@ -12,8 +12,8 @@
 //!
 //! Invariant: `next` is 0 whenever the lock passes from one to another.
 //!
-//! Unlike in the original, a waiter enters the queue by one unconditional exchange, and the lock's
-//! own place at the end of its queue is written as 1, not as its address.
+//! It differs from the original in two ways. A waiter enters the queue by one unconditional
+//! exchange. The lock's own place at the end of its queue is written as 1, not as its address.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 

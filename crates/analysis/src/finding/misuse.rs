@@ -165,8 +165,8 @@ pub enum Signalled {
         /// These signalled without taking one.
         others: Vec<ThreadInfo>,
     },
-    /// One took a lock on its way that another thread may hold while it waits for a kept one, or
-    /// for a lock that a third holds, and so on.
+    /// One took a lock on its way that another thread may hold. That thread may wait for a kept
+    /// lock, or for a lock of a third, and so on.
     NeedsThrough {
         /// Who.
         thread: ThreadInfo,

@@ -4,8 +4,8 @@
 //! The stacks of all contexts show it. The module of the function that took a held lock is the
 //! library. The stack of a lock acquired meanwhile has, further in, a function of another module:
 //! the callback. Libraries call each other all the time with locks held, and the called ones know
-//! nothing about their callers. So the module of the callback counts only if the run shows a call
-//! of it into the library that takes this lock, or another of its class. A module that the library
+//! nothing about their callers. So the module of the callback counts only if it called the library
+//! in this run, and the call took this lock or another of its class. A module that the library
 //! is linked against is used by it, and never called back.
 //!
 //! This needs no call back to have been made: one that was made is a deadlock. It is `likely` where

@@ -1,9 +1,9 @@
 //! Which lock classes of different processes are the same: those of locks created at one place of
 //! the program.
 //!
-//! Within one build (the same build id) classes are matched by the variable's place in the module,
-//! by the call that initialised their locks or first took them, or by the name that an annotation
-//! gave them. Between builds, variables are matched by module and name, if each build has but
+//! Within one build (the same build id) three things match classes: the variable's place in the
+//! module, the call that initialised or first took a lock, or an annotated name. Between builds,
+//! variables are matched by module and name, if each build has but
 //! one of that name; places by function, file and line. Never by run-time addresses.
 
 use std::collections::{HashMap, HashSet};

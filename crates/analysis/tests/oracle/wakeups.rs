@@ -79,8 +79,8 @@ pub fn reached(run: &Run) -> Reached {
 /// Whether the run shows that the wait `at` (thread and step) needs what all signallers take.
 ///
 /// That is so if the thread did wait there, and the run shows what the signallers take. Each signal
-/// after a wait with a lock kept must have come after an acquisition of a lock that this wait
-/// keeps, made since the signaller's last signal. These must be known: if nothing is held, the
+/// after a wait with a lock kept must follow an acquisition of a lock that this wait keeps. The
+/// signaller must have made it since its last signal. These must be known: if nothing is held, the
 /// ledger records the class, not the lock. And there must be one such signal after this wait began,
 /// of each thread.
 fn is_shown(run: &Run, search: &Search<'_>, event: Event, at: (usize, usize)) -> bool {

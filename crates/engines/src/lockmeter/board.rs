@@ -1,8 +1,8 @@
 //! Boards: who held the locks that somebody waits for.
 //!
-//! A waiter comes to the lock's board before it waits ([`Boards::enter`]), and a holder that leaves
-//! while there may be waiters adds its hold there ([`Boards::charge`]), before it releases the
-//! lock: so the next owner finds it. What a holder looks at in the usual case is one word
+//! A waiter comes to the lock's board before it waits ([`Boards::enter`]). A holder that may have
+//! waiters adds its hold there ([`Boards::charge`]) before it releases the lock: so the next owner
+//! finds it. What a holder looks at in the usual case is one word
 //! ([`Boards::is_waited_for`]).
 //!
 //! A board is found by the lock's address, belongs to it as long as somebody waits, and then to the

@@ -1,7 +1,7 @@
 //! What is loaded: `dlopen`, which searches by its caller's RUNPATH.
 //!
-//! So a call of which that may matter is passed on with its return address as it is, and all that
-//! is known of it is that it took the loader's lock. Other calls name a path, or are made where no
+//! If that may matter, the call is forwarded with its return address as it is. We then know only
+//! that it took the loader's lock. Other calls name a path, or are made where no
 //! object has such a RUNPATH. There we are the caller, know when the lock is released, and look at
 //! what has been loaded.
 

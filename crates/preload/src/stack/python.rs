@@ -1,8 +1,8 @@
 //! The frames of functions that CPython runs: of which the native stack only has the interpreter's
 //! own.
 //!
-//! CPython keeps them in a list of its own for each thread, and its headers say where in its
-//! structures what is (`cpython/pystate.h`, `cpython/code.h`, `internal/pycore_frame.h` of the
+//! CPython keeps them in a list of its own for each thread. Its headers have the layout of its
+//! structures (`cpython/pystate.h`, `cpython/code.h`, `internal/pycore_frame.h` of the
 //! version; [`LAYOUTS`] has the offsets). We look at nothing of a version that is not in the table.
 //! The frames of the calling thread stay as they are while it is in a call of ours. Nonetheless
 //! nothing is followed blindly: the kernel copies what is looked at (process_vm_readv), and answers

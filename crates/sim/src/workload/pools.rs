@@ -1,7 +1,7 @@
 //! The build of Long's 2019 debugobjects patches: each kernel object that has a state is tracked by an object from a
 //! pool. The pool is filled from the slab, and gives its surplus back. Before the patches each object is taken and
-//! given back under the pool's lock. After them CPUs have pools of 64 of their own, move 16 at once, fill 16 at once,
-//! and the slab gets back 1,024 at most ten times a second.
+//! given back under the pool's lock. After them CPUs have pools of 64 of their own, and move or fill 16 at once. The
+//! slab gets back 1,024 at most ten times a second.
 //!
 //! A CPU does one job of the build after the other. Objects of a job last until its end, when all of them
 //! go at once, or only for a moment. Objects are alike, so the lists are their lengths; a thread that takes the lock
