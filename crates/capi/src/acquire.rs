@@ -1,4 +1,5 @@
-//! What the functions do that acquire a lock and release it, written once for all locks and modes.
+//! The bodies of the functions that acquire and release a lock, written once for all locks and
+//! modes.
 
 use core::ffi::c_int;
 

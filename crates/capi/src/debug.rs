@@ -1,4 +1,4 @@
-//! What the functions of locks with checks do, written once for all of them.
+//! The bodies of the functions of locks with checks, written once for all of them.
 
 use core::ffi::c_int;
 

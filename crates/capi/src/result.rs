@@ -1,4 +1,4 @@
-//! What functions return, and the times that they are given.
+//! The results of functions, and the times that they take.
 
 use core::ffi::c_int;
 

@@ -1,4 +1,4 @@
-//! What exclusive locks have in common, for what is made of any of them.
+//! The interface of exclusive locks, for types that are made of any of them.
 
 use crate::hybrid_mutex::RawHybridMutex;
 use crate::mcs::RawMcs;

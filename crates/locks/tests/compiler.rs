@@ -1,4 +1,4 @@
-//! What the pinned compiler does wrong, and the code therefore does without.
+//! Faults of the pinned compiler that the code avoids.
 
 #![cfg(feature = "std")]
 

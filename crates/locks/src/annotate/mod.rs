@@ -1,4 +1,4 @@
-//! What a program can tell lockwright of its locks; as `lockwright.h` for C and C++.
+//! Annotations of a program's locks; as `lockwright.h` for C and C++.
 //!
 //! Under `lockwright check` and `lockwright meter` these functions reach the library that watches
 //! the program; without it they do nothing. Rust's own locks are made of futexes, which the tool

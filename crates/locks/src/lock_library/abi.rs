@@ -1,4 +1,4 @@
-//! What a library of locks and the simulator are to each other: tables of C functions, as in
+//! The interface between a library of locks and the simulator: tables of C functions, as in
 //! `include/lockwright/sim.h`, which has the same in C.
 //!
 //! Tables can grow at their ends within a version: each side says how large the tables are that it

@@ -1,4 +1,4 @@
-//! What `lock_api` has for reader-writer locks with upgradable readers: the hybrid one and the biased one have them.
+//! The traits of `lock_api` for reader-writer locks with upgradable readers: the hybrid one and the biased one.
 
 use core::time::Duration;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What a program can tell lockwright of the lives of its objects; as `lockwright/objects.h` for C
+//! Annotations of the lives of a program's objects; as `lockwright/objects.h` for C
 //! and C++. After the Linux kernel's debugobjects, and by its rules.
 //!
 //! Under `lockwright check` what is done to an object in the wrong state is reported, with where it

@@ -1,4 +1,4 @@
-//! What a lock may ask of the world, on one page.
+//! The services that a lock may use, on one page.
 //!
 //! Each lock of this crate is written once, over [`Platform`], and runs in several worlds: Linux
 //! ([`linux::Linux`]), a model checker that tries every interleaving (`tests/models`), a simulator,

@@ -1,4 +1,4 @@
-//! What the locks keep for each CPU.
+//! The locks' data for each CPU.
 
 use super::{Atomic, PerTask, Word};
 use crate::event::Counts;

@@ -1,4 +1,4 @@
-//! What the locks keep for each task.
+//! The locks' data for each task.
 
 use super::{Atomic, Word};
 use crate::rtmutex::pi::PiState;

@@ -1,4 +1,4 @@
-//! What a task inherits: from the first waiter of each lock that it owns.
+//! Priority inheritance: a task inherits from the first waiter of each lock that it owns.
 
 use core::cell::Cell;
 use core::ptr;

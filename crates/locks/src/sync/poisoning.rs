@@ -1,4 +1,4 @@
-//! What `Mutex` and `RwLock` have in common: a value under a lock of the crate `lock_api` that can
+//! The common part of `Mutex` and `RwLock`: a value under a lock of the crate `lock_api` that can
 //! be poisoned, and guards that poison it.
 
 /// The lock's type and all that does not depend on how it is locked. `$inner`, which has the value,

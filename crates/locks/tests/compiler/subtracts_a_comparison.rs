@@ -1,4 +1,4 @@
-//! What rustc 1.95 loses at opt-level 2 and 3: the subtraction of a comparison that is also
+//! rustc 1.95 loses this at opt-level 2 and 3: the subtraction of a comparison that is also
 //! returned. Exits with 0 if it is compiled right.
 
 use std::sync::atomic::{AtomicU32, Ordering::Release};

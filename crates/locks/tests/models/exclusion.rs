@@ -1,4 +1,4 @@
-//! What every exclusive lock is checked for; a lock's model supplies how it is made, taken and
+//! The checks of every exclusive lock; a lock's model supplies how it is made, taken and
 //! released.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What every reader-writer lock is checked for, besides what every exclusive lock is checked for
-//! with its writers.
+//! The checks of every reader-writer lock, in addition to those of an exclusive lock for its
+//! writers.
 
 use std::sync::Arc;
 

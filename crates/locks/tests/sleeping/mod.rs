@@ -1,4 +1,4 @@
-//! What mutexes that sleep are checked for with real threads.
+//! The checks of sleeping mutexes with real threads.
 
 use std::cell::UnsafeCell;
 use std::thread;
