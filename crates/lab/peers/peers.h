@@ -1,5 +1,5 @@
-/* What a shared object of locks has for `lockwright-lab bench locks --peers`: a table of functions, one row for each lock.
- * `Functions` in crates/lab/src/bench/peers/table.rs is the same structure. */
+/* The interface of a shared object of locks for `lockwright-lab bench locks --peers`: a table of functions, one row
+ * for each lock. `Functions` in crates/lab/src/bench/peers/table.rs is the same structure. */
 #ifndef LOCKWRIGHT_PEERS_H
 #define LOCKWRIGHT_PEERS_H
 

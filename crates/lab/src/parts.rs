@@ -1,4 +1,4 @@
-//! What is measured that is not part of this process.
+//! Measured parts that are not in this process.
 
 use std::path::PathBuf;
 

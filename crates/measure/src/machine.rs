@@ -1,4 +1,4 @@
-//! What a measurement ran on: a ratio without it cannot be compared.
+//! The machine of a measurement: a ratio without it cannot be compared.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What can be said about a ratio from pairs of runs: its median and how sure that is.
+//! The estimate of a ratio from pairs of runs: its median and how certain that is.
 
 use serde::Serialize;
 

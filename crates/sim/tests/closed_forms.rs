@@ -1,4 +1,4 @@
-//! What can be worked out by hand, and what must hold of every simulation.
+//! Results that can be worked out by hand, and rules for every simulation.
 
 use std::process::Command;
 use std::rc::Rc;

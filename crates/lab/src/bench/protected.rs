@@ -1,4 +1,4 @@
-//! What the locks protect where acquisitions are counted.
+//! The data that the locks protect where acquisitions are counted.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,4 +1,4 @@
-//! What was published of the kernel's locks, as data.
+//! Published figures of the kernel's locks, as data.
 
 /// The hybrid spinlock where there are more virtual CPUs than real ones (Waiman Long,
 /// *locking/pvqspinlock: Implement hybrid PV queued/unfair locks*, 2017), on 36 cores of Xeon

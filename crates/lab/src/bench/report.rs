@@ -1,4 +1,4 @@
-//! What a benchmark says: tables for people, the same as JSON for machines.
+//! The output of a benchmark: tables for people, the same as JSON for machines.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What a lock costs that nobody else wants: acquisition and release in a thread that is not alone
+//! The cost of an uncontended lock: acquisition and release in a thread that is not alone
 //! in its process, as C libraries skip atomic instructions in one that is.
 
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! What one document says, and what this machine shows.
+//! The published figures of one set of patches, and this machine's.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What needs a bigger machine: its place in the page, until the simulator fills it.
+//! Figures that need a bigger machine: their place in the page, until the simulator fills it.
 
 use std::fmt::Write;
 

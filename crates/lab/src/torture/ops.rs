@@ -1,4 +1,4 @@
-//! What can be done with a lock under torture.
+//! The operations on a lock under torture.
 
 use lockwright::biased_rwlock::RawBiasedRwLock;
 use lockwright::bkl::RawBkl;

@@ -1,4 +1,4 @@
-//! What is done to a lock under torture, by the names of the kernel's module parameters.
+//! The parameters of torture, by the names of the kernel's module parameters.
 
 use std::time::Duration;
 

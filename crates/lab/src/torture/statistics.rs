@@ -1,4 +1,4 @@
-//! What came of torture, in the kernel's form.
+//! The results of torture, in the kernel's form.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a writer or a reader under torture does.
+//! The loop of a writer or a reader under torture.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,4 +1,4 @@
-//! What threads did, step by step.
+//! The threads' operations, step by step.
 
 use core::fmt;
 use core::panic::Location;

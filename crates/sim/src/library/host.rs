@@ -1,5 +1,5 @@
-//! What the simulator does for libraries: the functions of [`abi::Platform`], each as the simulated
-//! machine or the explorer has it, whichever of them calls the library's lock.
+//! The simulator's services for libraries: the functions of [`abi::Platform`], each as the
+//! simulated machine or the explorer has it, whichever of them calls the library's lock.
 
 use std::ffi::{c_int, c_void};
 use std::str;

@@ -1,4 +1,4 @@
-//! What is simulated: a machine's shape and its costs.
+//! The simulated machine: its shape and its costs.
 
 mod file;
 mod presets;

@@ -1,4 +1,4 @@
-//! What threads do with locks.
+//! The workloads: what threads do with locks.
 
 mod bkl;
 mod build;

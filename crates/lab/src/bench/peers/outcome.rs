@@ -1,4 +1,4 @@
-//! What the threads of one run did.
+//! The outcome of one run's threads.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What each lock is over all cells: fast, fair, thrifty, or which of them at the cost of which.
+//! Each lock's figures over all cells: fast, fair, thrifty, or one at the cost of another.
 
 use serde::Serialize;
 

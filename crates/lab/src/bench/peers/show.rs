@@ -1,4 +1,4 @@
-//! What the sweep says, for people and for machines.
+//! The output of the sweep, for people and for machines.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is swept over: how many threads want how many locks, for how long, how often.
+//! The axes of the sweep: how many threads want how many locks, for how long, how often.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a lock is to this benchmark: a row of functions by the C calling convention.
+//! The interface of a lock in this benchmark: a row of functions by the C calling convention.
 //!
 //! All locks, those of Rust too, are called through such pointers: no compiler sees a lock and the
 //! loop around it together, so the calls cost every lock the same. What they cost is measured with

@@ -1,4 +1,4 @@
-//! What the kernel counts for a thread.
+//! The kernel's counters of a thread.
 
 use std::mem::MaybeUninit;
 

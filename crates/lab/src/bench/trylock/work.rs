@@ -1,5 +1,5 @@
-//! What threads do under the semaphore, for each page: what the kernel does in a page fault, in
-//! part or in whole.
+//! The threads' work under the semaphore, for each page: the kernel's work in a page fault, in part
+//! or in whole.
 
 use std::hint::black_box;
 use std::ptr::{self, NonNull};

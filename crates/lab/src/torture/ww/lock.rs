@@ -1,4 +1,4 @@
-//! What the cases want of a lock.
+//! The interface of a lock for the cases.
 
 use lockwright::platform::linux::Linux;
 use lockwright::ww_mutex::{RawWwMutex, Refused};
