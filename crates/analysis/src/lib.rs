@@ -1,4 +1,4 @@
-//! What ledgers mean: from their rows to findings and measurements, which are data for
+//! The meaning of ledgers: from their rows to findings and measurements, which are data for
 //! `lockwright-report` to put in words.
 
 pub mod all_symbols;

@@ -1,5 +1,5 @@
 //! How a process ended: by `exit`, `_exit`, `quick_exit`, exec or a signal, or not yet. Its ledger
-//! says what the process said itself; of a death by a signal only who waited for the process knows.
+//! says what the process said itself; only the process's parent knows of a death by a signal.
 
 use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;

@@ -1,4 +1,4 @@
-//! What it took to record a run, as its processes have measured it.
+//! The cost of recording a run, as its processes measured it.
 
 use lockwright_ledger::Ledger;
 

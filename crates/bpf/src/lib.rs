@@ -1,4 +1,4 @@
-//! What the kernel sees of locks: waits for its own, and for futexes of every process.
+//! Locks as the kernel sees them: waits for its own, and for futexes of every process.
 //!
 //! BPF programs in C (`programs/`), built by clang to the objects in `objects/`, add waits up in
 //! maps of the kernel. The program `lockwright-bpf` loads them, and writes what they found as

@@ -1,4 +1,4 @@
-//! What `lockwright-bpf` says on its standard output: one message a line, in JSON.
+//! The standard output of `lockwright-bpf`: one message a line, in JSON.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What is mapped where in a process: the lines of /proc/PID/maps, and the modules that they are
+//! The memory map of a process: the lines of /proc/PID/maps, and the modules that they are
 //! of.
 
 use std::collections::HashMap;

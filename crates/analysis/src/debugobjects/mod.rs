@@ -1,4 +1,5 @@
-//! What debugobjects met: what was done to an object in which state, and how it came to be in that.
+//! The faults that debugobjects found: each operation on an object in the wrong state, and how the
+//! object came to be in that state.
 
 mod name;
 

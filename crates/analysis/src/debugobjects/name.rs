@@ -1,4 +1,4 @@
-//! What a report calls an object: by its variable, by where it was made, or by its address.
+//! The name of an object in a report: by its variable, by where it was made, or by its address.
 
 use lockwright_ledger::rows::object::{ObjectFinding as Row, object_type};
 

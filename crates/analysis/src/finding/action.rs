@@ -1,4 +1,4 @@
-//! What a thread does in a step of a finding.
+//! The action of a thread in a step of a finding.
 
 pub use lockwright_ledger::rows::is_read;
 use lockwright_ledger::rows::{lock_kind, mode};

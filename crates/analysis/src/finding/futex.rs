@@ -1,4 +1,4 @@
-//! What a futex is used as, which only the names of the functions that wait at it say.
+//! The use of a futex, which only the names of the waiting functions show.
 
 use serde::Serialize;
 

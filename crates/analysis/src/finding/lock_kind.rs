@@ -1,4 +1,4 @@
-//! What a lock, or another object, of a report is.
+//! The kinds of locks and other objects in a report.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What was done to a lock that nobody should do, as a finding has it.
+//! Misuse of a lock, as a finding has it.
 
 use super::action::Access;
 use super::{Name, ThreadInfo};

@@ -1,4 +1,4 @@
-//! What a report is made of: the analysis fills these types, every report format reads them.
+//! The parts of a report: the analysis fills these types, every report format reads them.
 
 pub mod action;
 pub mod coverage;

@@ -1,4 +1,4 @@
-//! What was done to an object that it was not in the state for, as a finding has it. Numbers are
+//! An operation on an object in the wrong state, as a finding has it. Numbers are
 //! the ledger's ([`lockwright_ledger::rows::object`]).
 
 use super::ThreadInfo;

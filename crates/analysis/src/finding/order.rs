@@ -1,4 +1,4 @@
-//! What is wrong with the order in which locks are taken, as a finding has it: cycles, locks taken
+//! Faults in the order of locks, as a finding has them: cycles, locks taken
 //! again by their holder, nesting within a class, and handlers that interrupt a holder.
 //!
 //! `step` and `steps` are indices into [`super::Finding::steps`], `lock` and its like into

@@ -1,5 +1,5 @@
-//! What annotations change in the verdict on recorded orders: nest locks, and what takes part in a
-//! cycle without being a lock.
+//! The effect of annotations on the verdict on recorded orders: nest locks, and parts of a cycle
+//! that are no locks.
 
 use lockwright_ledger::rows::{Node, lock_kind};
 

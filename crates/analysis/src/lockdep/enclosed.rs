@@ -1,6 +1,6 @@
-//! What happens within another thread's hold of a lock. A thread that is created and joined while
-//! its creator holds C runs while C is held, though it does not hold C itself: nobody who does can
-//! meet it.
+//! Acquisitions within another thread's hold of a lock. A thread that is created and joined while
+//! its creator holds C runs while C is held, though it does not hold C itself. So it cannot meet a
+//! thread that holds C.
 
 use lockwright_ledger::rows::{self, Hold};
 

@@ -1,4 +1,5 @@
-//! What was met while it happened: threads that wait in a cycle, and one that waits for itself.
+//! Deadlocks that the engine saw as they happened: threads that wait in a cycle, and one that waits
+//! for itself.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What must be over before the threads of a cycle can all be where it has them, though nothing
+//! Events that must be over before the threads of a cycle can all be in it, though nothing
 //! orders it before any of them.
 //!
 //! A hold that has begun by then, and whose lock one of the threads holds, has ended for it; and all

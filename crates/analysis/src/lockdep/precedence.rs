@@ -1,4 +1,5 @@
-//! What the threads of a cycle have done on their way to it, and whether all of them can have.
+//! The acquisitions of a cycle's threads on their way to it, and whether all of them can have
+//! happened.
 //!
 //! In the cycle each thread holds locks. What another thread is known to have taken of these before
 //! it came to the cycle, it took before that hold began, for the hold does not end. So one hold

@@ -1,4 +1,4 @@
-//! What a signal's handler may do to a thread that it did not interrupt in this run.
+//! Deadlocks of a signal's handler with a thread that it did not interrupt in this run.
 //!
 //! The ledger records two things (the kernel's usage states, with a signal instead of an
 //! interrupt). The handler of signal N acquired A. And a thread held B with N open: the program

@@ -1,4 +1,5 @@
-//! What a ledger means: contexts, threads, order between them, and lock classes with their names.
+//! The contents of a ledger: contexts, threads, order between them, and lock classes with their
+//! names.
 //!
 //! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
 

@@ -1,4 +1,4 @@
-//! What a report calls locks and places.
+//! The names of locks and places in a report.
 
 use std::collections::HashMap;
 

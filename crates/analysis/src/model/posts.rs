@@ -1,4 +1,4 @@
-//! What semaphores order: a wait comes after whatever too few posts can do without.
+//! Orders by semaphores: a wait comes after each post without which there would be too few.
 //!
 //! A wait is granted only if there have been as many posts as waits, this one included, less what
 //! the semaphore began with. Posts that come after the wait in every run do not count. So of each

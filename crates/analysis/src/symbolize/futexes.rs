@@ -1,5 +1,6 @@
-//! What a wait at a futex is for, by the functions on its stack: the one table of names. And which
-//! of its frames are a library's own, that the first of the program's is the place worth showing.
+//! The purpose of a wait at a futex, by the functions on its stack: the one table of names. It also
+//! says which frames are a library's own: the first frame of the program's is the place worth
+//! showing.
 
 use std::rc::Rc;
 

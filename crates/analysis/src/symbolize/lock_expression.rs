@@ -1,4 +1,4 @@
-//! What a line of source calls the lock that it takes: `from->lock` in
+//! The name of a lock in the line of source that takes it: `from->lock` in
 //! `pthread_mutex_lock(&from->lock);`. Only calls that are known, and expressions that are nothing
 //! but a way to a variable: where there is any doubt, nothing is said.
 

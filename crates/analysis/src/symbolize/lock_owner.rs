@@ -1,4 +1,4 @@
-//! What the lock of a call is by its static type: `account::lock` for `pthread_mutex_lock(&from->lock)`
+//! The lock of a call by its static type: `account::lock` for `pthread_mutex_lock(&from->lock)`
 //! in a function whose `from` is a `struct account *`.
 //!
 //! The names in the expression are looked up as the compiler does: variables of the function, members of

@@ -1,4 +1,4 @@
-//! What a unit of debug information has: its functions by address, its variables, and the scopes that
+//! The contents of a unit of debug information: its functions by address, its variables, and the scopes that
 //! its types are in. A unit is read once, and only if somebody asks for something in it; what is in its
 //! functions and classes is passed over until somebody asks for that. Where names stand is kept, not the
 //! names: of thousands of types few are asked for.

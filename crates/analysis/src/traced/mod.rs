@@ -1,4 +1,4 @@
-//! What the kernel saw of waits: for its own locks, and for futexes of processes that were not
+//! Waits as the kernel saw them: for its own locks, and for futexes of processes that were not
 //! started under the tool. Only waits are known so: not how often a lock was taken without, nor how
 //! long it was held.
 

@@ -1,4 +1,4 @@
-//! What every engine's findings are made over: one process, the locks involved, and a finding until
+//! The input of every engine's findings: one process, the locks involved, and a finding until
 //! those that are the same to a reader are folded.
 
 pub mod candidate;

@@ -1,5 +1,5 @@
-//! What sleeps inside what spins, by the run itself: for each acquisition that may wait for a lock
-//! that sleeps, the outermost spinlock that the thread holds then.
+//! Sleeping locks inside spinning ones, by the run itself: for each acquisition that may wait for a
+//! lock that sleeps, the outermost spinlock that the thread holds then.
 
 use std::collections::BTreeSet;
 

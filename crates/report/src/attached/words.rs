@@ -1,4 +1,4 @@
-//! What threads do, in words.
+//! Sentences about what threads do.
 
 use crate::prose::words::plain;
 use crate::text::stack::is_runtime;

@@ -1,4 +1,4 @@
-//! What a CI service shows of a report: annotations in the source, a page for the step, a list of
+//! Reports for CI services: annotations in the source, a page for the step, a list of
 //! tests. docs/ci.md has them in use.
 
 mod entry;

@@ -1,4 +1,4 @@
-//! What to look at first, in plain words, and how much was watched.
+//! The most important findings in plain words, and how much was watched.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! What was measured: the locks, single ones in detail, waits for what is no lock, flame graphs.
+//! The measurement: the locks, single ones in detail, waits for no lock, flame graphs.
 
 use maud::{Markup, html};
 

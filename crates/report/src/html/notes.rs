@@ -1,4 +1,4 @@
-//! What to know of how the program was watched, and its processes.
+//! Notes on how the program was watched, and its processes.
 
 use maud::html;
 

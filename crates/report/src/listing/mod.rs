@@ -1,5 +1,5 @@
-//! What was recorded, as the kernel shows it in /proc/lockdep, /proc/lockdep_chains,
-//! /proc/lockdep_stats and debug_objects/stats, and as a graph: for those who want to see what the
+//! Listings of the records, as the kernel shows them in /proc/lockdep, /proc/lockdep_chains,
+//! /proc/lockdep_stats and debug_objects/stats, and as a graph: for users who want to see what the
 //! report rests on.
 
 mod chains;

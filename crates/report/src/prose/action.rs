@@ -1,4 +1,4 @@
-//! What a thread does in a step, in words.
+//! Sentences about a thread's action in a step.
 
 use super::object_words::{self as words, Verb, Words};
 use super::words::{join, who};

@@ -1,4 +1,4 @@
-//! What each thread did, as SARIF's code flows: one thread flow for each thread of a finding.
+//! Each thread's actions, as SARIF's code flows: one thread flow for each thread of a finding.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What is missing of what was counted.
+//! Sentences about lost counts.
 
 use crate::prose::words::{duration, number};
 use lockwright_analysis::traced::Lost;

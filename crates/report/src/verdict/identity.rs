@@ -1,4 +1,4 @@
-//! What a finding is known by from run to run: names, and no addresses, ids or line numbers.
+//! The identity of a finding from run to run: names, and no addresses, ids or line numbers.
 
 use crate::prose::words;
 use lockwright_analysis::finding::{Finding, Frame, LockInfo};

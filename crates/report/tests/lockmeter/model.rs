@@ -1,4 +1,4 @@
-//! What the model makes of a ledger's rows.
+//! Tests of the model that is made of a ledger's rows.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,4 +1,4 @@
-//! What every page must be, whatever is on it.
+//! The rules that every page must keep, whatever is on it.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 

@@ -1,4 +1,4 @@
-//! What makes a cycle less than certain, and what does not.
+//! Facts that make a cycle less than certain, and facts that do not.
 
 use std::mem::offset_of;
 

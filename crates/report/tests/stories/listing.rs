@@ -1,4 +1,4 @@
-//! What the kernel shows in /proc/lockdep*, of stories.
+//! The listings of the kernel's /proc/lockdep*, of stories.
 
 use std::fs;
 use std::path::Path;

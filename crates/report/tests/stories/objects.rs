@@ -1,4 +1,4 @@
-//! What debugobjects met: what the report makes of its rows, even of rows that it would not write.
+//! Reports on debugobjects' rows, even on rows that it would not write.
 
 use lockwright_report::prose::action::phrase;
 use lockwright_report::prose::told as told_of;

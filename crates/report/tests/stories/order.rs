@@ -1,4 +1,4 @@
-//! What orders threads, apart from their creation and end.
+//! Events that order threads, apart from their creation and end.
 
 use crate::story::{Story, told, verdict};
 use lockwright_report::prose::told as told_of;

@@ -1,4 +1,4 @@
-//! What two sides are compared by.
+//! The metrics that two sides are compared by.
 
 use std::fmt;
 

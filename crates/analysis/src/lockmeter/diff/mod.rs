@@ -1,4 +1,4 @@
-//! What changed between two programs, or two versions of one, and how sure that is.
+//! Changes between two programs, or two versions of one, and how certain they are.
 
 mod bootstrap;
 mod compare;

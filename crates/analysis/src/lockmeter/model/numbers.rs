@@ -1,4 +1,4 @@
-//! What is counted and timed of a lock, and what follows from it.
+//! The counts and times of a lock, and figures that follow from them.
 
 use super::histogram::Histogram;
 

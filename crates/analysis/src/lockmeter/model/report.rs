@@ -1,4 +1,4 @@
-//! What lockmeter measured, as every format of the report reads it: locks, under each the places
+//! Lockmeter's measurement, as every format of the report reads it: locks, under each the places
 //! that take it, and for each place its numbers.
 //!
 //! All times are in nanoseconds. Indices stand for elements of the vectors that they name, which

@@ -1,4 +1,4 @@
-//! What the numbers suggest to do: one rule per file, each a function of the model.
+//! Advice that follows from the numbers: one rule per file, each a function of the model.
 //!
 //! A rule says what it saw, in numbers, and how sure it is; docs/advice.md has the rules and their
 //! thresholds in words.

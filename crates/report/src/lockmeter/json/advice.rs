@@ -1,4 +1,4 @@
-//! What the numbers suggest, for machines.
+//! Advice that follows from the numbers, for machines.
 
 use serde::Serialize;
 

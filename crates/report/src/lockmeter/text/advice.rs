@@ -1,4 +1,4 @@
-//! What the numbers suggest for the locks that are shown.
+//! Advice on the locks that are shown.
 
 use super::Page;
 use crate::lockmeter::advice::{Advice, advise};

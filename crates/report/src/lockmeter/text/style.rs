@@ -1,4 +1,4 @@
-//! What stands out.
+//! Styles that make text stand out.
 
 /// How to make text stand out, if at all.
 #[derive(Clone, Copy, Debug)]

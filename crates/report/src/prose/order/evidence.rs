@@ -1,4 +1,4 @@
-//! What a grade of an order of locks rests on, in words.
+//! Sentences about the evidence for a grade of an order of locks.
 
 use lockwright_analysis::finding::lock_kind::Subject;
 use lockwright_analysis::finding::order::{Again, Crossing, Evidence, InHandler, OrderedBy};

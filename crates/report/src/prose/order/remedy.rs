@@ -1,4 +1,4 @@
-//! What to do about an order of locks, in words.
+//! Sentences about the remedy for an order of locks.
 
 use lockwright_analysis::finding::order::Remedy;
 use lockwright_analysis::signal;
