@@ -1,4 +1,4 @@
-//! What `--help` and the man pages say beyond options: one table, read by both.
+//! The text of `--help` and the man pages beyond options: one table, read by both.
 
 use lockwright_console::manual::{Entry, Manual, NO_COLOR, USAGE};
 

@@ -1,4 +1,4 @@
-//! What is in the way of a preloaded library, by the first bytes of a program, its program headers
+//! Obstacles to a preloaded library, by the first bytes of a program, its program headers
 //! and the names of the libraries that it needs.
 
 use core::ffi::{CStr, c_int};

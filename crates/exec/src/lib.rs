@@ -1,4 +1,4 @@
-//! What a preloaded library must know of a program before a process executes it: whether the
+//! Facts about a program that a preloaded library needs before a process executes it: whether the
 //! program can load the library at all, and the environment that it starts with if it cannot.
 //!
 //! A vforked child calls this. It changes nothing but its stack, and opens descriptors that it

@@ -1,5 +1,5 @@
-//! What was replaced and what was not, counted for the command: in a file that all processes of
-//! the run have mapped.
+//! Counts of replaced locks and others, for the command: in a file that all processes of the run
+//! have mapped.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! What is unlocked though nobody holds it.
+//! Unlocks of locks that no thread holds.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,5 +1,5 @@
-//! What nobody can guess: names in places where others can make some, and what shows that a ledger
-//! is of a run.
+//! Tokens that other users cannot guess: for names in directories where they can make files, and to
+//! mark the ledgers of a run.
 
 use std::fmt;
 use std::io;

@@ -1,6 +1,6 @@
-//! What a sleeping thread is blocked in, if that is a call that waits for a descriptor, and which
-//! descriptors of its process have the other end: a pipe between two threads of a process is waited
-//! for as a lock is.
+//! The call that a sleeping thread is blocked in, if it waits for a descriptor, and the descriptors
+//! of its process that have the other end. A pipe between two threads of a process is waited for as
+//! a lock is.
 
 use std::collections::HashMap;
 use std::fs;

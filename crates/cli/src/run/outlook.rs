@@ -1,5 +1,4 @@
-//! What could still end a deadlock that stands: a process is not ended for threads that could go
-//! on.
+//! Events that could still end a deadlock: a process is not ended for threads that could go on.
 //!
 //! Threads that wait for each other may be released from elsewhere in their process: by a thread
 //! that unlocks what it has not locked, posts a semaphore or cancels a waiting thread, or by a

@@ -1,4 +1,4 @@
-//! What the threads of a process are doing, as /proc shows it: whether they run, and whether what
+//! The states of a process's threads, as /proc shows them: whether they run, and whether what
 //! they sleep in ends by itself.
 
 use std::collections::HashMap;

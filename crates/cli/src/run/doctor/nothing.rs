@@ -1,5 +1,5 @@
-//! What a report cannot have: why it is empty, or as good as empty, in one line, with the remedy;
-//! and, where it is not, what the runtime of the program's language hides.
+//! Why a report is empty, or as good as empty, in one line, with the remedy. If it is not empty:
+//! the locks that the runtime of the program's language hides.
 
 use std::path::{Path, PathBuf};
 

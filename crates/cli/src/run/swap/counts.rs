@@ -1,4 +1,4 @@
-//! What the swap library has counted, in the order in which it counts (`swap/src/counts.rs`), and
+//! The counts of the swap library, in the order in which it counts (`swap/src/counts.rs`), and
 //! the sentences about it.
 
 use std::fs;

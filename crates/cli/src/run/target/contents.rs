@@ -1,5 +1,5 @@
-//! What is in an executable or library, as far as it matters for watching its locks: which of the functions that take
-//! locks it calls, and the marks of languages and libraries with locks of their own.
+//! The contents of an executable or library, as far as it matters for watching its locks: which of the functions that
+//! take locks it calls, and the marks of languages and libraries with locks of their own.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is compared, and how each is run.
+//! The arms of a comparison, and how each is run.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What there is to be simulated.
+//! The list of what can be simulated.
 
 use std::fmt::Write;
 
