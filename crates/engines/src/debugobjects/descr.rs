@@ -1,4 +1,4 @@
-//! What a type of objects is: the kernel's `debug_obj_descr`.
+//! The description of a type of objects: the kernel's `debug_obj_descr`.
 
 use core::ffi::{c_char, c_void};
 use core::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! What is reported of a fault.
+//! The data of a fault that are reported.
 
 use super::descr::Descr;
 use super::table::{Operation, State};

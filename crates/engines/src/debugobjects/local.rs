@@ -1,4 +1,4 @@
-//! What a thread has of its own: a pool, and the mark that an operation is under way.
+//! The thread's own part of the engine: a pool, and the mark that an operation is under way.
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;

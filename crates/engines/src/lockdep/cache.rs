@@ -1,5 +1,4 @@
-//! What a thread has validated: the chains that it remembers by their keys, and which context each
-//! is.
+//! The chains that a thread has validated, by their keys, and the context of each.
 
 /// Entries. Direct mapped; 16 KiB a thread, of which a program touches as many lines as it has
 /// chains.

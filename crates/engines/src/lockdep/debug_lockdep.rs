@@ -1,6 +1,6 @@
-//! What the kernel has under CONFIG_DEBUG_LOCKDEP: counters of what happens too often to be counted
-//! where speed matters, and checks of lockdep's own data. A library built without the feature
-//! `debug-lockdep` has no code of it on any way of a lock.
+//! The features that the kernel has under CONFIG_DEBUG_LOCKDEP: counters of what happens too often
+//! to be counted where speed matters, and checks of lockdep's own data. A library built without the
+//! feature `debug-lockdep` has no code of it on any way of a lock.
 //!
 //! - Acquisitions are counted by thread and class (`class->ops`), in rows that no other thread
 //!   writes to. A thread's row has the addresses of those that it used last.

@@ -1,4 +1,4 @@
-//! What locks order by being held across an event that orders threads.
+//! Orders that come from locks held across an event that orders threads.
 //!
 //! A thread that holds A creates another: whatever the other does after it has acquired A itself,
 //! it does after the creator has released A, in every run. The same goes for barriers and

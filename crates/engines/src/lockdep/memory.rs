@@ -1,4 +1,4 @@
-//! What a live thread needs in addition to its row: a cache of the chains that it has validated,
+//! The memory of a live thread in addition to its row: a cache of the chains that it has validated,
 //! and an array of held locks. Those of threads that have ended are handed to later ones.
 
 use core::ptr;

@@ -1,5 +1,5 @@
-//! What orders threads apart from creation and join: barriers, and semaphores used as a plain
-//! hand-over.
+//! Events that order threads, apart from creation and join: barriers, and semaphores used as a
+//! plain hand-over.
 //!
 //! A barrier always separates what its threads do before from what they do after. A semaphore that
 //! begins at 0 does so as far as too few posts can come without what a thread did before: which

@@ -1,4 +1,4 @@
-//! What lockdep's core keeps for the other engines, too.
+//! Data that lockdep's core keeps for the other engines, too.
 
 use lockwright_ledger::Writer;
 

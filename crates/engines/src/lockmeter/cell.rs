@@ -1,4 +1,4 @@
-//! What one thread counts at one call site.
+//! The counters of one thread at one call site.
 
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! Whose the runs of buckets are that a cell counts in: its own, or its site's.
+//! The owner of the runs of buckets that a cell counts in: the cell, or its site.
 //!
 //! In a run of its own a thread counts without regard to others. But a run takes 88 bytes, and the
 //! times of one cell fall into some seven of them: with a thousand sites in each of 64 threads,

@@ -1,4 +1,4 @@
-//! What the engine asks of its host, for tests.
+//! The engine's host, for tests.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::atomic::AtomicUsize;

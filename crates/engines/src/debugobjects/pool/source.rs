@@ -1,4 +1,4 @@
-//! What the engine asks of its host: memory, and to wait a little.
+//! Services that the engine needs from its host: memory, and to wait a little.
 
 /// Turns of waiting that are yields.
 pub const YIELDS: u32 = 1 << 10;

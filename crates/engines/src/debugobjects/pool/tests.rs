@@ -1,5 +1,5 @@
-//! What cannot be brought about from outside: locks that are held when the process forks, and
-//! batches one by one.
+//! Tests of situations that cannot be caused from outside: locks that are held when the process
+//! forks, and batches one by one.
 
 extern crate std;
 
