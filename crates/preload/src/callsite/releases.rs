@@ -1,4 +1,4 @@
-//! What became of locks that undecided call sites took: whether they were released before the
+//! The releases of locks that undecided call sites took: whether they were released before the
 //! function returned, or after. The verdict needs the first late one only, and forgets; the search
 //! for locks that were never released needs both.
 

@@ -1,4 +1,4 @@
-//! What is known of return addresses of lock calls: one lock-free table of the whole process.
+//! The verdicts on return addresses of lock calls: one lock-free table of the whole process.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,6 +1,6 @@
-//! What the bytes of attributes tell. A function that has destroyed one leaves it as it is, and
-//! most are alike and lie on stacks, where the next function's attributes come to lie, which may be
-//! copies. So one that was destroyed is known by its bytes and by the call whose variable it is.
+//! The meaning of the bytes of attributes. Destroying one does not change it. Most are alike and
+//! lie on stacks, where the next function's attributes may lie, which may be copies. So a destroyed
+//! one is known by its bytes and by the call whose variable it is.
 
 use lockwright_glibc::table::{attr, barrier_attr, cond_attr, mutex_attr, rwlock_attr};
 

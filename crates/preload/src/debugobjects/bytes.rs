@@ -1,4 +1,4 @@
-//! What the bytes of an object tell, in the layouts of [`lockwright_glibc`]: whether it can have
+//! The meaning of an object's bytes, in the layouts of [`lockwright_glibc`]: whether it can have
 //! been initialised at all, whether it is for other processes too, and whether it is still what it
 //! was when it was destroyed.
 

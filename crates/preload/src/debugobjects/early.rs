@@ -1,4 +1,4 @@
-//! What was initialised before the engine began: by constructors that run before ours.
+//! Objects that were initialised before the engine began: by constructors that run before ours.
 
 use core::ptr::{self, from_ref, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! What a thread has for the engine, in initial-exec TLS: its own part of the pools, and which
+//! A thread's data for the engine, in initial-exec TLS: its own part of the pools, and which
 //! tracked objects lie on its stack ([`super::frames`]).
 
 use core::arch::{asm, global_asm};

@@ -1,4 +1,4 @@
-//! What is loaded: `dlopen`, which searches by its caller's RUNPATH.
+//! Loading of libraries: `dlopen`, which searches by its caller's RUNPATH.
 //!
 //! If that may matter, the call is forwarded with its return address as it is. We then know only
 //! that it took the loader's lock. Other calls name a path, or are made where no

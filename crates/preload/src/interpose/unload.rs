@@ -1,4 +1,4 @@
-//! What is unloaded: it is no module any more, and there are no objects in it.
+//! Unloading of libraries: an unloaded one is no module any more, and has no objects.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;

@@ -1,5 +1,5 @@
-//! What the forking thread held, as its child has it: known by its address and by the identity that
-//! the parent gave it.
+//! The locks that the forking thread held, as its child has them: known by its address and by the
+//! identity that the parent gave it.
 //!
 //! A lock's memory is not touched for that. The child may have unmapped it since, or it may be its
 //! own data by now: the block was freed, or the function returned in whose frame the lock was. Only

@@ -1,4 +1,4 @@
-//! What the wrappers ask of a lock and do to it, whatever its type: so that each engine has one way
+//! The operations of the wrappers on a lock, whatever its type: so that each engine has one way
 //! of acquiring.
 
 use core::ffi::c_int;

@@ -1,4 +1,4 @@
-//! What every wrapper is made of: the thread's state, an acquisition in its steps, a release.
+//! The parts of every wrapper: the thread's state, an acquisition in its steps, a release.
 
 use core::cell::LazyCell;
 use core::ffi::c_int;

@@ -1,4 +1,4 @@
-//! What a guest needs of the kernel and of the loader, without the C library.
+//! The services of the kernel and the loader that a guest needs, without the C library.
 
 pub mod deadline;
 pub mod digits;

@@ -1,5 +1,5 @@
-//! What the program passes a call, read only where there is memory. Where there is none the call is
-//! forwarded as it is, and the program gets the kernel's EFAULT.
+//! Arguments of the program's calls, read only where there is memory. Where there is none the call
+//! is forwarded as it is, and the program gets the kernel's EFAULT.
 //!
 //! The kernel is asked by a system call that copies 8 bytes and then fails: `rt_sigprocmask` with no
 //! operation. We make that call anyway, so filters that let us run let it pass, too.

@@ -1,6 +1,6 @@
-//! What time it is. The C library's `clock_gettime` asks the page that the kernel shares with every
-//! process, not the kernel. But a program may have one of its own, to fake times, say: that is not
-//! asked.
+//! The clocks. The C library's `clock_gettime` reads the page that the kernel shares with every
+//! process, without a system call. A program may have a `clock_gettime` of its own, for example to
+//! fake times: we do not call that.
 
 use core::ffi::c_int;
 use core::mem::transmute;

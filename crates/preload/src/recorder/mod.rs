@@ -1,4 +1,4 @@
-//! What all threads record into: the engine's core, and whether anything is watched.
+//! The recorder of all threads: the engine's core, and whether anything is watched.
 
 pub mod slow_cost;
 pub mod state;

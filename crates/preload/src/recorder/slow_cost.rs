@@ -1,4 +1,5 @@
-//! What the slow path costs the program: CPU time of its threads, which a preempted or sleeping thread does not use.
+//! The cost of the slow path for the program: CPU time of its threads, which a preempted or sleeping thread does not
+//! use.
 //!
 //! The clock is a system call, so only the first entries are all timed. Later on one in [`SAMPLE`] is, and stands for
 //! as many. Which one is decided by a hash of the entry's number: entries of different cost alternate. An entry

@@ -1,4 +1,5 @@
-//! What the process's threads share: the engine's core behind one lock, and whether we watch.
+//! The state that the process's threads share: the engine's core behind one lock, and whether we
+//! watch.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! What an engine has of threads, by kernel thread id. A hint: threads share places, and ids come
+//! An engine's data of threads, by kernel thread id. A hint: threads share places, and ids come
 //! again, so a caller that finds one checks that it is the right one.
 
 use core::ptr::null_mut;

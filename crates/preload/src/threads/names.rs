@@ -1,4 +1,4 @@
-//! What threads are called.
+//! The names of threads.
 
 use lockwright_engines::lockdep::Core;
 

@@ -1,4 +1,4 @@
-//! What GLib initialises once: GOnce, and gates (`g_once_init_enter`). The thread that has to
+//! GLib's one-time initialisation: GOnce, and gates (`g_once_init_enter`). The thread that has to
 //! initialise holds it until that is done, and others wait. Neither has a trylock: the wrappers
 //! remember which thread initialises.
 //!

@@ -1,5 +1,5 @@
-//! What a row of the table of libraries' functions becomes: the stub in front of the function, and
-//! the function itself for wrappers to call.
+//! The expansion of a row of the table of libraries' functions: the stub in front of the function,
+//! and the function itself for wrappers to call.
 
 /// The method of one row, if it has one.
 macro_rules! method {

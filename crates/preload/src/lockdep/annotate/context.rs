@@ -1,5 +1,5 @@
-//! What is no lock but takes part in deadlocks as one: resource contexts, and waits that another
-//! thread ends.
+//! Things that are no locks but take part in deadlocks like them: resource contexts, and waits that
+//! another thread ends.
 
 use core::ffi::{c_char, c_int};
 

@@ -1,4 +1,4 @@
-//! What an object asks of others: the words in it that the loader sets to functions' addresses, as
+//! The imports of an object: the words in it that the loader sets to functions' addresses, as
 //! the ELF specification and its supplement for x86-64 have them.
 
 use core::ffi::CStr;
