@@ -1,4 +1,4 @@
-//! What `meter` advises: for each rule a program that it is for, and one like it that it is not
+//! The advice of `meter`: for each rule a program that it is for, and one like it that it is not
 //! for.
 
 use serde_json::Value;

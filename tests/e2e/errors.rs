@@ -1,4 +1,4 @@
-//! What cannot be done is said plainly, with the remedy.
+//! Errors are reported plainly, with the remedy.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

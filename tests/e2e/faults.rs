@@ -1,4 +1,4 @@
-//! What happens to programs and to files while they are watched: the program goes on, and ends as
+//! Faults of programs and files while they are watched: the program goes on, and ends as
 //! it would have.
 //!
 //! A full disk is in `errors`, damaged ledgers in `damaged`, `kill -9` in `kill9`, deaths by signal

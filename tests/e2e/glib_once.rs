@@ -1,4 +1,4 @@
-//! What GLib initialises once, by GOnce or a gate: it is held while that is done, and others wait for it.
+//! One-time initialisation by GLib's GOnce or a gate: it is held while that is done, and others wait for it.
 
 use crate::glib::{glib_program, told_by};
 use crate::golden::golden_findings;

@@ -1,5 +1,4 @@
-//! What careful programs do, and a tool that knows too little would cry about: nothing that fails,
-//! nothing that warns.
+//! Idioms of careful programs that a simple tool would report: no failure, and no warning.
 
 use crate::harness::{Run, check, program};
 

@@ -1,4 +1,4 @@
-//! What a forked child has of the locks that its parent holds at the fork: the tool does not touch
+//! The locks that a forked child inherits from its parent's thread: the tool does not touch
 //! their memory. Shared locks are still the parent's, and the places where the parent took them are
 //! reported as the parent's.
 

@@ -1,4 +1,4 @@
-//! What a person does with a page, in Chromium without a window: sort, search, follow an edge, use
+//! A user's actions on a page, in Chromium without a window: sort, search, follow an edge, use
 //! keys; and read it where JavaScript is off.
 
 use serde_json::json;

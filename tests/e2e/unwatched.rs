@@ -1,4 +1,5 @@
-//! What the program starts and cannot be watched is in the table of processes, with the reason.
+//! Processes that the program starts and that cannot be watched are in the table of processes, with
+//! the reason.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

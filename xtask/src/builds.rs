@@ -1,4 +1,4 @@
-//! What is built for release.
+//! Builds for release.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a ledger takes of the disk.
+//! The size of a ledger on disk.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,5 @@
-//! What `lockwright-lab bench tables` runs besides itself: preload libraries by features, programs.
+//! The parts that `lockwright-lab bench tables` runs in other processes: preload libraries by features,
+//! programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What each of the patches that made lockdep fast is worth here: the preload library as it ships
+//! The gain of each of the patches that made lockdep fast: the preload library as it ships
 //! against builds with one of them undone (crates/preload/src/lockdep/without_patches.rs), in a
 //! lock-heavy program of many threads. The control is the shipped library against a copy of itself:
 //! patch 1 removed what nobody called.

@@ -1,4 +1,4 @@
-//! What a program takes: time and memory.
+//! The time and memory that a program takes.
 
 use crate::workspace::read;
 

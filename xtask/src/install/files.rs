@@ -1,4 +1,4 @@
-//! What is installed, and where.
+//! The installed files, and their places.
 
 use std::path::{Path, PathBuf};
 

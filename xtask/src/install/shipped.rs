@@ -1,4 +1,5 @@
-//! What is shipped: all that is installed, linked with the oldest C library that it has to run with.
+//! The shipped files: all that is installed, linked with the oldest C library that it has to run
+//! with.
 
 use std::path::{Path, PathBuf};
 

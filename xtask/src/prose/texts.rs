@@ -1,4 +1,5 @@
-//! What is read: documents, comments, golden reports, `--help` of every command, and manual pages.
+//! The texts that are checked: documents, comments, golden reports, `--help` of every command, and
+//! manual pages.
 
 use clap::Command;
 

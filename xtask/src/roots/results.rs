@@ -1,4 +1,4 @@
-//! What came out of a test program.
+//! The results of a test program.
 
 use std::process::Command;
 
