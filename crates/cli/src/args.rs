@@ -61,7 +61,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// What the user says of colours.
+    /// The user's choice of colours.
     pub fn colour(&self) -> Colour {
         let output = match self {
             Self::Check(args) => &args.output,
@@ -297,7 +297,7 @@ pub struct ReportArgs {
     #[arg(long, help_heading = "Measurement")]
     pub instances: bool,
 
-    /// What to show in place of the report.
+    /// What to show instead of the report.
     #[command(flatten)]
     pub listing: ListingArgs,
 
@@ -644,7 +644,7 @@ impl fmt::Display for HoldTiming {
     }
 }
 
-/// What to show in place of the report.
+/// What to show instead of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
 #[group(multiple = false, conflicts_with_all = ["json", "html", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif", "junit", "markdown", "github"])]
