@@ -19,7 +19,7 @@
 //! writer has taken it back, it is not given again for [`INHIBITION`] times as long as that took:
 //! so taking it back costs writers a tenth of their time at most.
 //!
-//! What [`crate::hybrid_rwlock`] promises holds, with one difference: before a writer takes the
+//! The promises of [`crate::hybrid_rwlock`] hold, with one difference: before a writer takes the
 //! bias back, readers go on coming in. After it they do not, so they starve no writer.
 //!
 //! - Locks are known by names, not by addresses: a guard that is forgotten keeps its own lock
@@ -453,13 +453,13 @@ fn name(bias: usize) -> usize {
     bias & !(ON | VISIBLE)
 }
 
-/// What the calling thread reads.
+/// The visible readers of the calling thread.
 #[inline]
 fn own<P: Platform>() -> Option<&'static VisibleReaders<P::Word, P::Long>> {
     P::cpu().map(|cpu| &P::per_cpu(cpu).visible_readers)
 }
 
-/// What all threads read.
+/// The visible readers of all threads.
 fn all<P: Platform>() -> impl Iterator<Item = &'static VisibleReaders<P::Word, P::Long>> {
     (0..P::cpus()).map(|cpu| &P::per_cpu(cpu).visible_readers)
 }

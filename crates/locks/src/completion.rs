@@ -1,7 +1,7 @@
 //! The completion (`kernel/sched/completion.c`): one thread waits until another has done something.
 //!
 //! A waiter whose wait is over may free the completion at once: who completed it does not touch it
-//! any more. That is what distinguishes it from a mutex or a semaphore used to the same end.
+//! any more. A mutex or a semaphore used to the same end does not have this property.
 //!
 //! Differs from the kernel's in that what completes a wait goes straight to the first waiter;
 //! there, somebody who comes later can take it before the waiter runs.

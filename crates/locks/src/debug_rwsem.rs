@@ -199,7 +199,7 @@ impl<P: Platform> RawDebugRwSem<P> {
         if self.is_owned() { Ok(()) } else { Err(self.not_held()) }
     }
 
-    /// What to call the release of what the caller does not have.
+    /// The misuse of a release without a hold.
     fn not_held(&self) -> Misuse {
         if self.lock.is_locked() { Misuse::WrongOwner } else { Misuse::AlreadyUnlocked }
     }

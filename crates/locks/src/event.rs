@@ -121,9 +121,9 @@ events! {
     RtmutexSlowBlock = "rtmutex_slow_block";
     /// Rtmutexes that were free when the slow path looked.
     RtmutexSlowAcq1 = "rtmutex_slow_acq1";
-    /// Those that waiting ended with.
+    /// The ends of waits.
     RtmutexSlowAcq2 = "rtmutex_slow_acq2";
-    /// Those that a waiter took in its loop.
+    /// The steps of a waiter's loop.
     RtmutexSlowAcq3 = "rtmutex_slow_acq3";
     /// Waiters that slept.
     RtmutexSlowSleep = "rtmutex_slow_sleep";
@@ -148,13 +148,13 @@ impl<L: Atomic<usize>> Counts<L> {
     }
 }
 
-/// What was counted over all CPUs. Shown, it is a table: a line for each event, as the kernel's
+/// Counts, summed over all CPUs. Shown, it is a table: a line for each event, as the kernel's
 /// files of `lock_event_counts` have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Events([usize; Event::ALL.len()]);
 
 impl Events {
-    /// What was counted since a platform's start. Threads go on counting meanwhile.
+    /// The counts since a platform's start. Threads go on counting meanwhile.
     pub fn of<P: Platform>() -> Self {
         // Relaxed: as in `Counts::add`.
         let sum = |index: usize| {
@@ -163,7 +163,8 @@ impl Events {
         Self(core::array::from_fn(sum))
     }
 
-    /// Lets counting begin at 0 again. What others count meanwhile may stay, or get lost.
+    /// Lets counting begin at 0 again. Counts of other threads during the call may stay, or get
+    /// lost.
     pub fn reset<P: Platform>() {
         for cpu in 0..P::cpus() {
             // Relaxed: as in `Counts::add`.
@@ -171,12 +172,12 @@ impl Events {
         }
     }
 
-    /// What was counted of an event.
+    /// The count of an event.
     pub fn get(&self, event: Event) -> usize {
         self.0[event as usize]
     }
 
-    /// What the kernel shows of an event: its count, or the average that is of interest.
+    /// An event as the kernel shows it: its count, or the average that is of interest.
     pub fn shown(&self, event: Event) -> Shown {
         let count = self.get(event);
         let Some((per, digits)) = event.average() else {
@@ -195,7 +196,7 @@ impl Events {
         Self(core::array::from_fn(|index| self.0[index].wrapping_add(other.0[index])))
     }
 
-    /// What was counted after `earlier` was taken.
+    /// The counts since `earlier` was taken.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self(core::array::from_fn(|index| self.0[index].wrapping_sub(earlier.0[index])))
@@ -210,7 +211,7 @@ impl fmt::Display for Events {
     }
 }
 
-/// What is shown of an event: its count, or its average, cut off as the kernel does.
+/// The shown value of an event: its count, or its average, cut off as the kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     whole: usize,

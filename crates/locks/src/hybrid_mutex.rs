@@ -48,7 +48,7 @@
 //!   go first. A head that spins does so for a bounded time and then sleeps as well, so a spinning
 //!   thread of the policy SCHED_FIFO never keeps the owner from its CPU for longer.
 //!
-//! What it does not do: a head that is preempted while it spins is not noticed. Nobody has to wait
+//! Its limit: a head that is preempted while it spins is not noticed. Nobody has to wait
 //! for it, as running threads take the free lock meanwhile and others go to sleep; but sleepers are
 //! not woken until it runs again, for one time slice at most. A monitor in the kernel (FlexGuard,
 //! SOSP 2025) or a time slice extension would tell.
@@ -83,7 +83,7 @@ const ADMITTED: Field = Field { shift: 12, bits: 6 };
 const SLEEPERS: Field = Field { shift: 18, bits: 12 };
 /// How often the lock was released, modulo the size: the highest bits, so that they wrap.
 const RELEASES: Field = Field { shift: 30, bits: 2 };
-/// What of the word is there as long as anybody waits.
+/// The bits that are set as long as there are waiters.
 const WAITERS: u32 = HEAD | WOKEN | SLEEPERS.mask();
 
 /// The futex bits that the head sleeps with.
@@ -173,7 +173,7 @@ fn is_due(word: u32, now: u64) -> bool {
     u64::from(waited) << UNIT >= PATIENCE
 }
 
-/// What has become of an attempt.
+/// The outcome of an attempt.
 enum Entered {
     /// The lock is the caller's.
     Locked,
@@ -383,7 +383,7 @@ fn living<P: Platform>(word: u32) -> u32 {
 struct Looks {
     /// Pauses until the next look.
     pauses: u32,
-    /// Those where sections are short.
+    /// The same, where sections are short.
     far: u32,
     /// All pauses until now.
     rounds: u32,

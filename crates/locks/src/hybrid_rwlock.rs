@@ -66,7 +66,7 @@ const PATIENCE: u64 = 500_000;
 struct Mode {
     /// The bits that keep out a thread which enters so.
     barred_by: u32,
-    /// What the word has for each thread inside.
+    /// The value that each thread inside adds to the word.
     adds: u32,
     /// Whether those who come spin before they queue. Readers do: all of them go in together when
     /// the writer leaves, where the queue would let them in one by one.

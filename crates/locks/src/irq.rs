@@ -20,7 +20,7 @@ impl IrqFlags {
         unsafe { ptr::from_ref(&self.0).cast::<u64>().read_unaligned() }
     }
 
-    /// Those of a word that is [`IrqFlags::to_bits`]'s.
+    /// The flags in a word from [`IrqFlags::to_bits`].
     pub fn from_bits(bits: u64) -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: as above; zeros are a set without signals.

@@ -8,8 +8,8 @@
 //! JOURNAL.lock().push(1);
 //! ```
 //!
-//! What a `lock_api` lock can do, these can: guards of parts of the value, guards that outlive the
-//! borrow (`lock_api`'s feature `arc_lock`), deadlines where the lock has them. Each tells
+//! These locks have all features of `lock_api`: guards of parts of the value, guards that outlive
+//! the borrow (`lock_api`'s feature `arc_lock`), deadlines where the lock has them. Each tells
 //! `lockwright check` and `lockwright meter` of itself if it is wrapped:
 //! `lock_api::Mutex<Traced<RawTicket<Linux>>, T>`; see [`crate::traced`].
 

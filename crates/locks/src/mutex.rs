@@ -55,14 +55,14 @@ pub trait Layout<P: Platform>: Send + Sync + 'static {
     type Owner: Atomic<usize>;
     /// The word of the queue of those who spin.
     type Tail: Atomic<u32>;
-    /// What a thread needs to wait, until it is dropped.
+    /// The storage that a thread needs to wait, until it is dropped.
     type Place;
     /// The list of waiters, locked until it is dropped.
     type Waiters<'a>: Deref<Target = List<Waiter<P>>>
     where
         Self: 'a;
 
-    /// Those of a free mutex.
+    /// The fields of a free mutex.
     fn free() -> Self;
     /// The owner word.
     fn owner(&self) -> &Owner<P, Self::Owner>;

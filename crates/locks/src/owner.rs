@@ -38,7 +38,7 @@ pub struct Owner<P: Platform, L = <P as Platform>::Long> {
 pub trait Waiting<P: Platform> {
     /// Who it is.
     fn task(&self) -> Task;
-    /// What it sleeps by.
+    /// The sleeper of the waiter.
     fn sleeper(&self) -> &Sleeper<P>;
 }
 

@@ -36,7 +36,7 @@ pub enum Preference {
     Writers,
 }
 
-/// What a thread takes the lock for.
+/// The mode in which a thread takes the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// To read, together with others.
@@ -69,8 +69,8 @@ pub enum Half {
     High,
 }
 
-/// What the lock asks of the world beyond a [`Platform`]: a state of 64 bits of which each half is a
-/// futex.
+/// The services that the lock needs beyond a [`Platform`]: a state of 64 bits of which each half is
+/// a futex.
 pub trait Halves: Send + Sync + 'static {
     /// Where the threads run.
     type Platform: Platform;
@@ -110,7 +110,7 @@ const AS_READER: u32 = 1;
 const AS_WRITER: u32 = 2;
 
 impl Mode {
-    /// What a thread adds to the state when it has the lock so.
+    /// The value that a holder adds to the state in this mode.
     const fn hold(self) -> u64 {
         match self {
             Self::Read => READER,
@@ -118,7 +118,7 @@ impl Mode {
         }
     }
 
-    /// What it adds while it waits.
+    /// The value that a waiter adds to the state.
     const fn wait(self) -> u64 {
         match self {
             Self::Read => WAITING_READER,
@@ -126,7 +126,7 @@ impl Mode {
         }
     }
 
-    /// What it sleeps with.
+    /// The futex bits of a sleeper.
     const fn bits(self) -> u32 {
         match self {
             Self::Read => AS_READER,

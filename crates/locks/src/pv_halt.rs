@@ -13,7 +13,7 @@ const NONE: u32 = 0;
 
 /// Halts as long as `condition` holds, until kicked. May return early; the caller looks again.
 pub(crate) fn wait<P: Platform>(node: &Node<P::Word>, condition: impl FnOnce() -> bool) {
-    // What kicks came before may have been for what was waited for before, and late. One that comes
+    // Earlier kicks may have been for an earlier wait, and late. One that comes
     // from here on stays. Acquire: pairs with the Release in `kick`: if this takes the kick that
     // was for us, the condition holds no more.
     node.kick.swap(NONE, Acquire);

@@ -73,7 +73,7 @@ impl Mode for Unfair {}
 mod mode {
     use crate::platform::Platform;
 
-    /// What only this file's modes can be.
+    /// A supertrait that only this file's modes can implement.
     pub trait Mode: Send + Sync + 'static {
         /// Whether there is a queue.
         const QUEUES: bool;

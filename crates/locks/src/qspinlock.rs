@@ -138,7 +138,7 @@ impl<P: Platform> RawQspinlock<P> {
     }
 }
 
-/// What native and paravirtual locks do differently in the queue.
+/// The differences between native and paravirtual locks in the queue.
 pub(crate) trait Queue<P: Platform> {
     /// Takes the lock ahead of the queue, if that is allowed now.
     fn try_lock(word: &P::Word) -> bool;

@@ -115,7 +115,7 @@ enum Whom {
     ReadersToo,
 }
 
-/// Those who are to be woken, once the list is unlocked (the kernel's wake_q).
+/// The waiters to wake once the list is unlocked (the kernel's wake_q).
 struct WakeQueue<P: Platform> {
     /// Readers that have the lock.
     readers: Waiters<P>,

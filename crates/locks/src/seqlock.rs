@@ -8,9 +8,9 @@
 //!   sequence  even: nobody writes; odd: somebody does. Each write adds 2
 //! ```
 //!
-//! What is guarded is read while it may be written: it must be made of atomics, loaded and stored
-//! with Relaxed, and what was read must not be relied on (a pointer followed, an index used) before
-//! it is known to be good. The kernel reads plain memory; to Rust, that is a data race.
+//! The guarded data may be read while a writer writes it. It must be made of atomics, loaded and
+//! stored with Relaxed. A reader must not rely on a value (follow a pointer, use an index) before
+//! the value is known to be good. The kernel reads plain memory; to Rust, that is a data race.
 //!
 //! ```
 //! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -18,8 +18,7 @@ impl<P: Platform> Sleeper<P> {
         Self { word: P::Word::new(ASLEEP) }
     }
 
-    /// To be woken again. What it has been told until now is done with: the caller looks at the
-    /// reasons after this.
+    /// To be woken again. Forgets earlier wake-ups: the caller looks at their reasons after this.
     pub fn arm(&self) {
         // Acquire: pairs with the Release in `tell`: the caller sees why it was woken by the
         // wake-ups that it forgets. A swap, as only that is sure to read the last wake-up.

@@ -71,7 +71,7 @@ impl<P: Platform> Waiter<P> {
     }
 }
 
-/// Those who wait. Everything here is under the wait lock.
+/// The waiters. Everything here is under the wait lock.
 pub(crate) struct Queue<P: Platform>(List<Entry<P>>);
 
 impl<P: Platform> Queue<P> {
@@ -112,7 +112,7 @@ impl<P: Platform> Queue<P> {
     }
 }
 
-/// Those who have been taken out of a queue.
+/// The waiters that were taken out of a queue.
 #[must_use = "they sleep until they are woken"]
 pub(crate) struct Taken<P: Platform>(List<Entry<P>>);
 
@@ -141,7 +141,7 @@ impl<P: Platform> Taken<P> {
         unsafe { Sleeper::tell(&raw const first.value.sleeper) }.send();
     }
 
-    /// Wakes them; without the lock. What they waited on may be gone from here on.
+    /// Wakes them; without the lock. The object that they waited on may be gone from here on.
     pub fn wake(self) {
         for node in self.0.iter() {
             // SAFETY: it sleeps until it is woken, and only we wake it.

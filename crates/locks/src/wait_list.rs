@@ -9,7 +9,7 @@ use core::ptr::{self, NonNull};
 pub struct Node<T> {
     next: Cell<*const Node<T>>,
     prev: Cell<*const Node<T>>,
-    /// What the list's users keep for a waiter.
+    /// The value that the list's users keep for a waiter.
     pub value: T,
     _pinned: PhantomPinned,
 }
@@ -59,12 +59,12 @@ impl<T> List<T> {
         self.first.get().is_null()
     }
 
-    /// Whose turn it is.
+    /// The first node.
     pub fn first(&self) -> Option<NonNull<Node<T>>> {
         NonNull::new(self.first.get().cast_mut())
     }
 
-    /// Whose turn is last.
+    /// The last node.
     pub fn last(&self) -> Option<NonNull<Node<T>>> {
         NonNull::new(self.last.get().cast_mut())
     }

@@ -25,7 +25,7 @@ pub use ::lock_api;
 pub use real::deadlock;
 pub use real::{Once, OnceState};
 
-/// What the real locks' guards keep: nothing.
+/// The data that the real locks' guards keep: none.
 const fn no_guard() -> real_api::GuardNoSend {
     real_api::GuardNoSend::new()
 }

@@ -59,7 +59,8 @@ macro_rules! mutex {
                 unsafe { self.real.unlock_fair(no_guard()) };
             }
 
-            // What it is released for and taken again is another's turn: nothing of its order.
+            // The lock is released for another thread's turn and taken again: that says nothing
+            // about its order.
             #[inline]
             unsafe fn bump(&self) {
                 // SAFETY: the caller's promise.

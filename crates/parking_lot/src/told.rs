@@ -59,7 +59,7 @@ impl Told {
         }
     }
 
-    /// What was held in one way is held in another, without having been free.
+    /// A held lock changes its mode, without having been free.
     #[inline]
     pub fn becomes(&self, flags: Flags) {
         if !is_off() {

@@ -82,7 +82,7 @@ unsafe impl Subject for libc::pthread_rwlock_t {
     }
 }
 
-/// What a thread does that waits for a lock.
+/// The way in which threads wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WaitType {
@@ -164,7 +164,7 @@ fn assert<T: Subject>(lock: &T, held: u32) {
     }
 }
 
-/// What [`pin`] gives and [`unpin`] takes.
+/// The result of [`pin`], for [`unpin`].
 #[derive(Debug)]
 #[must_use = "a pin lasts until it is taken back with `unpin`"]
 pub struct Cookie(u32);

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use super::Event;
 use crate::platform::{PerCpu, PerTask, Platform, Task};
 
-/// The platform `P`, with lock events counted. What threads without a number do is not.
+/// The platform `P`, with lock events counted. Events of threads without a number are not.
 #[derive(Debug)]
 pub struct Counted<P>(PhantomData<P>);
 

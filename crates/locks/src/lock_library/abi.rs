@@ -37,7 +37,7 @@ pub struct Place {
     pub line: u32,
 }
 
-/// What [`Platform::modify`] does.
+/// The operations of [`Platform::modify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Modify {
@@ -67,7 +67,7 @@ pub enum Waited {
     TooLate = 2,
 }
 
-/// What the simulator does for a library: [`crate::platform::Platform`] has the meaning of each.
+/// The simulator's services for a library: [`crate::platform::Platform`] has the meaning of each.
 ///
 /// Words are of 1, 2, 4 or 8 bytes, and aligned to their size. Orders are those of C's
 /// `memory_order`; a place may be null.
@@ -102,7 +102,7 @@ pub struct Platform {
     pub cpu: unsafe extern "C" fn() -> u32,
     /// How many threads there are.
     pub cpus: unsafe extern "C" fn() -> u32,
-    /// What the library keeps for a thread, of at most [`MOST_PER_CPU`] bytes, aligned to a page: the
+    /// The library's data for a thread, of at most [`MOST_PER_CPU`] bytes, aligned to a page: the
     /// same in a whole run. It is zeros, and given to the function, if there is one, before it is
     /// returned for the first time in a run.
     pub per_cpu:
@@ -126,7 +126,7 @@ pub const MOST_PER_CPU: usize = 4096;
 pub struct Lock {
     /// Letters, digits, `-` and `_`: what `--lock` calls it.
     pub name: *const c_char,
-    /// What it is, in a few words; may be null.
+    /// A description in a few words; may be null.
     pub about: *const c_char,
     /// Size of a lock, in bytes.
     pub size: usize,
@@ -159,7 +159,7 @@ unsafe impl Sync for Lock {}
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Platform>() == 8 + 15 * 8 && size_of::<Lock>() == 13 * 8);
 
-/// What a library has.
+/// The locks of a library.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Library {

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! `lockwright-lab sim --lock-library libmylock.so --lock mylock,qspinlock` compares it with others.
-//! [`Hosted`] is the platform: each of its operations goes through the simulator. What lies between
-//! the two is a table of C functions ([`abi`]), which `include/lockwright/sim.h` has for C.
+//! [`Hosted`] is the platform: each of its operations goes through the simulator. The interface
+//! between the two is a table of C functions ([`abi`]), which `include/lockwright/sim.h` has for C.
 
 pub mod abi;
 mod hosted;
@@ -149,7 +149,7 @@ calls! {
 #[macro_export]
 macro_rules! lock_library {
     ($($lock:expr),+ $(,)?) => {
-        /// What `lockwright-lab sim --lock-library` calls.
+        /// The entry point for `lockwright-lab sim --lock-library`.
         ///
         /// # Safety
         /// The table stays for ever.

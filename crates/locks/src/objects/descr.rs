@@ -136,7 +136,7 @@ impl Descr {
         self
     }
 
-    /// What was destroyed may be initialised again.
+    /// A destroyed object may be initialised again.
     #[must_use]
     pub const fn reinit(mut self) -> Self {
         self.flags |= rule::REINIT;

@@ -64,7 +64,7 @@ use core::ffi::{c_int, c_void};
 
 use crate::annotate::tool;
 
-/// What is done to an object: the values of `LW_OBJECT_DO_INIT_` and its siblings in
+/// The operation on an object: the values of `LW_OBJECT_DO_INIT_` and its siblings in
 /// lockwright/objects.h.
 #[derive(Clone, Copy)]
 #[repr(u32)]
@@ -160,8 +160,8 @@ pub fn active_state<T: ?Sized>(object: *const T, descr: &'static Descr, expect: 
     tell(object, Some(descr), Operation::ActiveState, states);
 }
 
-/// For allocators: the memory goes back to the program's own pool. What `free`, `realloc` and
-/// `munmap` give back the tool sees by itself.
+/// For allocators: the memory goes back to the program's own pool. The tool itself sees memory that
+/// `free`, `realloc` and `munmap` give back.
 #[inline(always)]
 pub fn check_no_obj_freed(memory: *const u8, len: usize) {
     tell(memory, None, Operation::CheckFreed, [len, 0]);

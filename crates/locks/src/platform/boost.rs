@@ -14,7 +14,7 @@ use super::linux::{CPUS, quiet};
 const RESET_ON_FORK: u32 = 0x4000_0000;
 const FIFO: u32 = libc::SCHED_FIFO as u32;
 
-/// What is known of a thread with a number. Zeroed: nothing.
+/// The scheduling data of a thread with a number. Zeroed: nothing.
 ///
 /// Relaxed throughout: changed by the thread itself before anybody knows its number, and under its
 /// pi lock.
@@ -99,7 +99,7 @@ fn remember(thread: &Thread, tid: u32) -> bool {
     true
 }
 
-/// What a thread runs at now; 0: the calling one.
+/// The present priority of a thread; 0: the calling one.
 fn priority_of(tid: u32) -> Option<u32> {
     let mut param = MaybeUninit::<libc::sched_param>::zeroed();
     // SAFETY: writes the priority.

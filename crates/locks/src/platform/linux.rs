@@ -167,7 +167,7 @@ impl Drop for Number {
                 // A later destructor of this thread may drop the guard: the number is its for ever.
                 return;
             }
-            // What other destructors of this thread lock, they lock as another task.
+            // Other destructors of this thread take locks as another task.
             CURRENT.set(0);
             boost::end(number);
             NUMBERS.give_back(number);

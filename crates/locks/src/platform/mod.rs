@@ -8,7 +8,7 @@
 //! ([`low_byte`]), numbers for threads ([`numbers`]), and how long threads spin ([`patience`]).
 //!
 //! The words of the trait are the kernel's. In user space a *CPU* is a thread: what the kernel
-//! keeps per CPU because nothing else runs there meanwhile, a thread keeps for itself. What spins
+//! keeps per CPU because nothing else runs there meanwhile, a thread keeps for itself. A spinner
 //! must then end its spinning by itself, as a thread can be preempted where a kernel's spinner
 //! cannot.
 
@@ -112,7 +112,7 @@ pub trait Word: Atomic<u32> {
     /// Takes the lock in this word, 0 if it is free, which is held for a few instructions (the
     /// kernel's raw spinlock). Acquires. Returns the argument for [`Word::raw_unlock`].
     ///
-    /// What an rtmutex promises rests on it: where threads have priorities, the holder must run at
+    /// The promises of an rtmutex rest on it: where threads have priorities, the holder must run at
     /// its waiters' priority, or not be preempted at all. This one, for platforms without
     /// priorities, spins for a while and sleeps.
     fn raw_lock<P: Platform<Word = Self>>(&self) -> u32
@@ -196,7 +196,7 @@ pub enum Waited {
 pub struct Task(usize);
 
 impl Task {
-    /// What a task's number is a multiple of.
+    /// A task's number is a multiple of this.
     pub const ALIGN: usize = 8;
 
     /// The task of this number.
@@ -299,7 +299,7 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// All numbers of CPUs are below this.
     fn cpus() -> u32;
 
-    /// What the locks keep for a CPU.
+    /// The locks' data for a CPU.
     ///
     /// # Panics
     /// If `cpu` is not below [`Platform::cpus`].
@@ -308,7 +308,7 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// The running task.
     fn current() -> Task;
 
-    /// What the locks keep for a task, also for one that has ended. None: it has no storage; it
+    /// The locks' data for a task, also for one that has ended. None: it has no storage; it
     /// inherits no priority then, and a search for deadlocks ends at it.
     fn per_task(task: Task) -> Option<&'static PerTask<Self::Word, Self::Long>>;
 

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 #[derive(Debug)]
 #[repr(C)]
 pub struct Numbers<const WORDS: usize> {
-    /// Those in use, a bit each.
+    /// The numbers in use, a bit each.
     taken: [AtomicU64; WORDS],
     /// One above the highest ever taken.
     highest: AtomicU32,

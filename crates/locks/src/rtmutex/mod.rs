@@ -34,7 +34,8 @@ use crate::wait_list::{List, Node};
 const FREE: usize = 0;
 const HAS_WAITERS: usize = 1;
 
-/// What the lock is in all worlds of the same words: tasks know by it what they wait for.
+/// The part of the lock that is the same on all platforms of the same words: tasks name by it the
+/// lock that they wait for.
 pub(crate) struct Core<W: Word, L: Atomic<usize>> {
     owner: L,
     /// In the order in which they are to be served.
@@ -112,7 +113,8 @@ impl<P: Platform> RawRtMutex<P> {
         self.0.try_lock_fast::<P>() || self.0.try_lock_slow::<P>()
     }
 
-    /// Releases the lock and wakes the first waiter. What its owner had inherited through it ends.
+    /// Releases the lock and wakes the first waiter. Priorities that its owner inherited through it
+    /// end.
     ///
     /// # Safety
     /// The caller holds it.

@@ -37,7 +37,7 @@ impl<W: Word, L: Atomic<usize>> PiState<W, L> {
         }
     }
 
-    /// What it inherits now.
+    /// The priority that it inherits now.
     pub(super) fn inherited(&self) -> Option<i32> {
         // SAFETY: nodes in the list are alive.
         self.waiters.first().map(|first| unsafe { first.as_ref() }.value.priority())

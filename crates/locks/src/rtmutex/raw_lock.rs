@@ -42,7 +42,7 @@ impl<W: Word, T> RawLock<W, T> {
 /// The lock held; dropped, released.
 pub(crate) struct RawGuard<'a, P: Platform, T> {
     lock: &'a RawLock<P::Word, T>,
-    /// What [`Word::raw_lock`] returned, for [`Word::raw_unlock`].
+    /// The result of [`Word::raw_lock`], for [`Word::raw_unlock`].
     key: u32,
     platform: PhantomData<P>,
 }

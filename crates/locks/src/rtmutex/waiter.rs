@@ -10,7 +10,7 @@ use crate::wait_list::{List, Node};
 const ASLEEP: u32 = 0;
 const WOKEN: u32 = 1;
 
-/// What a list is sorted by.
+/// The key that a list is sorted by.
 pub(super) trait Prioritized {
     fn priority(&self) -> i32;
 }

@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use super::{FREE, READER, RawRwSem, is_read_lockable};
 use crate::platform::{Atomic, Platform};
 
-/// What a trylock has come to.
+/// The outcome of a trylock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// Whether the lock is taken.

@@ -17,8 +17,8 @@
 //! A [`Mutex`] is a hybrid mutex ([`crate::hybrid_mutex`]), a [`RwLock`] a hybrid reader-writer lock
 //! that readers have lines of their own in while nobody writes ([`crate::biased_rwlock`]). The
 //! kernel's own, and locks that are not poisoned, are in [`crate::locks`].
-//! What `std` lets others make it shares: errors and results are those of `std::sync`, and so is
-//! what has no locks in it.
+//! It uses the types of `std` where it can: errors and results are those of `std::sync`, and so are
+//! types without locks.
 //!
 //! Other than in `std`: what is poisoned, and when, is the same; results of waits
 //! ([`WaitTimeoutResult`], [`BarrierWaitResult`], [`OnceState`]) are types of their own.
@@ -52,7 +52,7 @@ pub use std::sync::{
 use crate::platform::linux::Linux;
 use crate::traced::{Traced, TracedFair};
 
-/// What a [`Mutex`] is made of.
+/// The raw lock of a [`Mutex`].
 pub(crate) type RawMutex = Traced<crate::hybrid_mutex::RawHybridMutex<Linux>>;
-/// What a [`RwLock`] is made of.
+/// The raw lock of a [`RwLock`].
 pub(crate) type RawRwLock = TracedFair<crate::biased_rwlock::RawBiasedRwLock<Linux>>;

@@ -20,7 +20,7 @@ poisoning_lock! {
     /// Whether a thread has panicked with the mutex locked.
 }
 
-/// What the crate `lock_api` has for a guard.
+/// The guard of the crate `lock_api`.
 type Inner<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 
 /// As [`std::sync::MutexGuard`].

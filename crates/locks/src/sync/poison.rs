@@ -63,7 +63,7 @@ impl Flag {
         Held { flag: self, panicking: thread::panicking() }
     }
 
-    /// What is taken with the lock, as `std` has it.
+    /// The result of taking the lock, as `std` has it.
     #[inline]
     pub fn check<T>(&self, value: T) -> LockResult<T> {
         if self.get() { Err(PoisonError::new(value)) } else { Ok(value) }

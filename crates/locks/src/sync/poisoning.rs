@@ -83,7 +83,7 @@ macro_rules! poisoning_lock {
     };
 }
 
-/// What a guard is to the value: one that only `reads`, or one that `writes`.
+/// The guards of the value: one that only `reads`, and one that `writes`.
 macro_rules! guard {
     (reads $guard:ident) => {
         guard!(both $guard);

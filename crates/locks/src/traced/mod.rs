@@ -64,7 +64,8 @@ impl<R, const FAIR: bool> Traced<R, FAIR> {
         Self { told: Lock::new(), raw }
     }
 
-    /// Acquires it by `take`, after a try, with every step told. What cannot fail gives an `Ok`.
+    /// Acquires it by `take`, after a try, with every step told. An operation that cannot fail
+    /// gives an `Ok`.
     #[cold]
     fn told<G, E>(
         &self,

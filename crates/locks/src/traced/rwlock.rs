@@ -81,10 +81,10 @@ unsafe impl<R: RawRwLockFair, const FAIR: bool> RawRwLockFair for Traced<R, FAIR
 }
 
 impl<R, const FAIR: bool> Traced<R, FAIR> {
-    /// What the tool learns of a reader.
+    /// The flags that the tool gets for a reader.
     pub(super) const READ: Flags = if FAIR { Flags::FAIR_READ } else { Flags::READ };
 
-    /// What was held in one way is held in another, without having been free.
+    /// A held lock changes its mode, without having been free.
     #[inline(always)]
     pub(super) fn becomes(&self, flags: Flags) {
         if !is_off() {

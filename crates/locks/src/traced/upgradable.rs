@@ -123,7 +123,7 @@ unsafe impl<R: RawRwLockUpgradeTimed, const FAIR: bool> RawRwLockUpgradeTimed fo
 }
 
 impl<R, const FAIR: bool> Traced<R, FAIR> {
-    /// What the tool learns of an upgradable reader.
+    /// The flags that the tool gets for an upgradable reader.
     const UPGRADABLE: Flags =
         if FAIR { Flags::FAIR_UPGRADABLE_READ } else { Flags::UPGRADABLE_READ };
 

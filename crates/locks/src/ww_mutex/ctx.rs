@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::platform::{Atomic, Platform};
 use crate::sleeper::{Sleeper, Wake};
 
-/// What becomes of the younger of two contexts, one of which has what the other one waits for.
+/// The rule for the younger of two contexts, if one has a lock that the other waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// The younger never waits for the older: it has to give up what it has (it dies). For few

@@ -411,7 +411,7 @@ impl<P: Platform> RawWwMutex<P> {
             return ctx.is_wounded();
         }
         self.holder().is_some_and(|holder| ctx.is_younger_than(holder))
-            // Those before it are older.
+            // Contexts before it are older.
             || with_ctx(waiters).next().is_some_and(|(first, _)| !ptr::eq(first, node))
     }
 
