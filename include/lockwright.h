@@ -3,7 +3,7 @@
  * lockwright.h: annotations for a program's locks; for its objects, if lockwright/objects.h is installed too; and
  * lockwright's own locks, if lockwright/locks.h is.
  *
- * What is in this file needs no other and nothing to link, in C11 and C++11: each annotation looks for its
+ * This file needs no other file and no library, in C11 and C++11: each annotation looks for its
  * function in the library that `lockwright check` loads. Without the tool it costs a load and a branch, and does
  * nothing.
  *
@@ -36,7 +36,7 @@ enum {
 /* lw_set_wait_type's types: what a thread does that waits for the lock. */
 enum { LW_WAIT_UNKNOWN = 0, LW_WAIT_SPIN = 1, LW_WAIT_SLEEP = 2 };
 
-/* What sort of lock a pointer is to. */
+/* The sort of lock that a pointer is to. */
 enum { LW_ANY = 0, LW_MUTEX = 1, LW_RWLOCK = 2, LW_SPINLOCK = 3 };
 
 struct lw_name {

@@ -42,7 +42,7 @@ enum {
  * the tool's locks held. It may call any function of this file. It returns whether it has put right what was wrong:
  * lw_object_activate then succeeds. */
 struct lw_object_descr {
-	/* What reports call it. */
+	/* Its name in reports. */
 	const char *name;
 	/* An address that tells such objects apart, as that of a timer's function: reports name it. */
 	void *(*debug_hint)(void *addr);
@@ -66,7 +66,7 @@ struct lw_object_descr {
  * before C++20 with all fields in their order. */
 #define LW_OBJECT_DESCR(name) {name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 
-/* What is done: the tool's side of the functions below. */
+/* The operation: the tool's side of the functions below. */
 enum {
 	LW_OBJECT_DO_INIT_ = 1,
 	LW_OBJECT_DO_INIT_ON_STACK_ = 2,
@@ -155,8 +155,8 @@ LW_OBJECT_INLINE_ void lw_object_active_state(void *addr, const struct lw_object
 	(void)lw_object_tell_(addr, descr, LW_OBJECT_DO_ACTIVE_STATE_, expect, next);
 }
 
-/* For allocators: the memory goes back to the program's own pool. What free, realloc and munmap give back the tool
- * sees by itself. */
+/* For allocators: the memory goes back to the program's own pool. The tool itself sees memory that free, realloc and
+ * munmap give back. */
 LW_OBJECT_INLINE_ void lw_check_no_obj_freed(void *addr, size_t size)
 {
 	(void)lw_object_tell_(addr, NULL, LW_OBJECT_DO_CHECK_FREED_, size, 0);

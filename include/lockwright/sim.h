@@ -8,7 +8,7 @@
  *     lockwright-lab sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..72
  *     lockwright-lab sim --explore --lock-library ./mylock.so
  *
- * What threads share is read and written by the macros below, each of which is an event of the simulated machine. It lies
+ * Read and write shared data by the macros below: each is an event of the simulated machine. The data lies
  * in the lock, in what lw_sim_per_cpu() gives, or on a thread's stack: variables of the library are the same in all runs,
  * and those of the C library's threads (thread_local, pthread_self) are the same for all simulated threads. No function of
  * the operating system may wait. docs/simulator.md tells more.
@@ -34,7 +34,7 @@ struct lw_sim_place {
         uint32_t line;
 };
 
-/* What is done to a word. */
+/* The operation on a word. */
 enum { LW_SIM_EXCHANGE, LW_SIM_ADD, LW_SIM_SUB, LW_SIM_AND, LW_SIM_OR, LW_SIM_XOR };
 
 /* How a wait has ended: woken or returned early; the word was another; the deadline has come. */
@@ -48,7 +48,7 @@ enum { LW_SIM_WOKEN, LW_SIM_CHANGED, LW_SIM_TOO_LATE };
 #define LW_SIM_NO_PROMISE 0
 #define LW_SIM_AT_MOST(times) ((uint64_t)(times) + 1)
 
-/* What the simulator does for a library. The macros below call it. */
+/* The simulator's services for a library. The macros below call it. */
 struct lw_sim_platform {
         uint32_t version;
         uint32_t size;
@@ -70,11 +70,11 @@ struct lw_sim_platform {
         uint64_t (*now)(void);
 };
 
-/* A lock of a library. What is not needed is NULL. */
+/* A lock of a library. Unneeded functions are NULL. */
 struct lw_sim_lock {
-        /* What --lock calls it: letters, digits, - and _. */
+        /* Its name for --lock: letters, digits, - and _. */
         const char *name;
-        /* What it is, in a few words. */
+        /* A description in a few words. */
         const char *about;
         /* Size of a lock, in bytes. At least 1, at most 1 MiB. */
         size_t size;
@@ -97,7 +97,7 @@ struct lw_sim_lock {
         void (*read_unlock)(void *lock);
 };
 
-/* What a library has. */
+/* The locks of a library. */
 struct lw_sim_library {
         uint32_t version;
         uint32_t platform_size;
@@ -134,8 +134,8 @@ extern const struct lw_sim_platform *lw_sim_host __attribute__((visibility("hidd
                 lw_sim_was_;                                                                                           \
         })
 
-/* Atomic operations on words of 1, 2, 4 or 8 bytes: integers and pointers. Orders are memory_order's. Those that change a
- * word return what it was. */
+/* Atomic operations on words of 1, 2, 4 or 8 bytes: integers and pointers. Orders are memory_order's. A macro that
+ * changes a word returns its old value. */
 #define lw_sim_load(word, order)                                                                                       \
         ((__typeof__(*(word)))(uintptr_t)lw_sim_host->load((word), sizeof *(word), (order), LW_SIM_HERE_))
 #define lw_sim_store(word, value, order)                                                                               \
@@ -184,7 +184,7 @@ extern const struct lw_sim_platform *lw_sim_host __attribute__((visibility("hidd
 /* The thread's number, from 0, and how many there are. */
 #define lw_sim_cpu() lw_sim_host->cpu()
 #define lw_sim_cpus() lw_sim_host->cpus()
-/* What the library keeps for a thread: at most 4096 bytes, the same in a whole run, zeros at its beginning and then
+/* The library's data for a thread: at most 4096 bytes, the same in a whole run, zeros at its beginning and then
  * given to `init`, which may be NULL. */
 #define lw_sim_per_cpu(cpu, bytes, init) lw_sim_host->per_cpu((cpu), (bytes), (init))
 /* Not 0: that thread does not sleep. */

@@ -13,7 +13,7 @@ use crate::tool;
 
 /// A mode in which locks of type `L` are held.
 pub trait Mode<L> {
-    /// What the tool learns of it.
+    /// The flags that the tool gets.
     const FLAGS: Flags;
 
     /// Waits for the lock and takes it.

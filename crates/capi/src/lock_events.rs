@@ -60,9 +60,9 @@ pub unsafe extern "C" fn lw_lock_event_count(name: *const c_char, count: *mut u6
     0
 }
 
-/// Lets counting begin at 0 again, as the kernel's file `.reset_counts` does. What other threads
-/// count meanwhile may stay, or get lost. Returns 0, or ENOTSUP if the library was built without
-/// the feature `lock_events`.
+/// Lets counting begin at 0 again, as the kernel's file `.reset_counts` does. Counts of other
+/// threads during the call may stay, or get lost. Returns 0, or ENOTSUP if the library was built
+/// without the feature `lock_events`.
 #[unsafe(no_mangle)]
 pub extern "C" fn lw_lock_events_reset() -> c_int {
     if !COUNTS {

@@ -24,7 +24,7 @@ pub unsafe fn deadline(time: *const timespec) -> Result<Option<u64>, c_int> {
     let Some(time) = (unsafe { time.as_ref() }) else { return Ok(None) };
     let nanos = u64::try_from(time.tv_nsec).ok().filter(|nanos| *nanos < SECOND);
     let nanos = nanos.ok_or(libc::EINVAL)?;
-    // What lies before the clock's start is over.
+    // A time before the clock's start is over.
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Ok(Some(seconds.saturating_mul(SECOND).saturating_add(nanos)))
 }

@@ -11,9 +11,9 @@ use crate::irq;
 use crate::result::done_or;
 use crate::tool;
 
-/// A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it
-/// guards must be made of atomics, accessed with `memory_order_relaxed`; what was read must not be
-/// relied on before it is known to be good. Writers spin, and are not recursive.
+/// A sequence lock: readers take nothing, and read again if a writer was there meanwhile. The
+/// guarded data must be made of atomics, accessed with `memory_order_relaxed`; what was read must
+/// not be relied on before it is known to be good. Writers spin, and are not recursive.
 #[repr(C)]
 pub struct lw_seqlock_t {
     /// The lock's own.

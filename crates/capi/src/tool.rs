@@ -7,7 +7,7 @@ use locks::annotate::{self, Flags, Lock};
 
 use crate::holds::Holds;
 
-/// What stands for the lock at this address.
+/// The tool's handle for the lock at this address.
 fn told<'a, T>(lock: *mut T) -> &'a Lock {
     const { assert!(size_of::<Lock>() == 1) };
     // SAFETY: it is one byte, which is there, and touches it never.
@@ -136,7 +136,7 @@ pub fn downgrade<T>(lock: *mut T) {
     becomes(lock, Flags::READ);
 }
 
-/// What is held in one way is held in another, without having been free.
+/// A held lock changes its mode, without having been free.
 #[inline(always)]
 pub fn becomes<T>(lock: *mut T, flags: Flags) {
     if !annotate::is_off() {
@@ -157,7 +157,7 @@ pub fn wait<T>(object: &T, wait: impl FnOnce() -> bool) -> bool {
     come
 }
 
-/// What others may wait for is about to come.
+/// An event that others may wait for is about to come.
 #[inline(always)]
 pub fn complete<T>(object: &T) {
     if !annotate::is_off() {

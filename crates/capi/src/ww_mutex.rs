@@ -23,7 +23,7 @@ pub struct lw_ww_class_t {
 
 holds!(lw_ww_class_t: Class<Linux>);
 
-/// What one thread takes several locks of a class by, in any order.
+/// An acquire context: with it one thread takes several locks of a class, in any order.
 #[repr(C)]
 pub struct lw_ww_ctx_t {
     /// The context's own.
