@@ -7,6 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::skips::skip;
 use crate::workspace::{output, root, target_dir};
 
 /// Rebuilds the BPF objects, from crates/bpf/programs into crates/bpf/objects.
@@ -38,6 +39,10 @@ pub fn run(_: &BpfArgs) -> Result<(), String> {
 /// # Errors
 /// If an object is out of date, or a program does not compile.
 pub fn check() -> Result<(), String> {
+    let has = |program| Command::new(program).arg("--version").output().is_ok();
+    if !has("clang") || !has("llvm-strip") {
+        return skip("bpf", "clang and llvm-strip are not installed");
+    }
     let built = target_dir().join("bpf-objects");
     fs::create_dir_all(&built).map_err(|e| format!("{}: {e}", built.display()))?;
     let (own, theirs) = (version()?, read(&objects().join(COMPILER))?);

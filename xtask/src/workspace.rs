@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::skips;
+
 /// Where cargo builds.
 pub(crate) fn target_dir() -> PathBuf {
     let dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
@@ -31,7 +33,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<(), String> {
 /// The cargo that runs us, in the workspace.
 pub(crate) fn cargo_command() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
+    cargo.current_dir(root()).env(skips::VARIABLE, skips::file());
     cargo
 }
 

@@ -1,9 +1,11 @@
 //! Symbolising of programs that are compiled here, in every way their debug information can lie:
 //! within, next to the program, by build id, split, shared, gone or of another build.
 
+#[path = "../../../tests/skip.rs"]
+mod skip;
+
 use std::collections::HashMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
@@ -61,8 +63,7 @@ fn have(tools: &[&str]) -> bool {
         tools.iter().filter(|tool| Command::new(tool).arg("--version").output().is_err()).collect();
     if !missing.is_empty() {
         assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "not installed: {missing:?}");
-        // Past the test runner, which hides what a passing test prints.
-        let _ = writeln!(std::io::stderr(), "skipped: not installed: {missing:?}");
+        skip::skip(&format!("not installed: {missing:?}"));
     }
     missing.is_empty()
 }

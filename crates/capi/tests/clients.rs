@@ -1,6 +1,9 @@
 //! C programs with each lock, under clang's ThreadSanitizer, which is notified of the locks by
 //! include/lockwright/tsan.h: it reports nothing in correct programs, and finds the planted faults.
 
+#[path = "../../../tests/skip.rs"]
+mod skip;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -112,7 +115,7 @@ fn has_sanitizer() -> bool {
         if !there {
             let why = "no clang with ThreadSanitizer: install clang and libclang-rt-dev";
             assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
-            eprintln!("skipped: {why}");
+            skip::skip(why);
         }
         there
     })
@@ -249,7 +252,7 @@ fn guards_of_cxx_lock() {
     for compiler in ["g++", "clang++"] {
         if let Err(error) = Command::new(compiler).arg("--version").output() {
             assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{compiler}: {error}");
-            eprintln!("skipped: {compiler}: {error}");
+            skip::skip(&format!("{compiler}: {error}"));
             continue;
         }
         clean(compiler, &guards(compiler, &[]), "all right\n");

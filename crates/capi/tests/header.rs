@@ -1,6 +1,9 @@
 //! include/lockwright/locks.h is made from the library's text, and says what that says.
 //! `LOCKWRIGHT_BLESS=1` rewrites it.
 
+#[path = "../../../tests/skip.rs"]
+mod skip;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -231,7 +234,7 @@ fn compile_file(compiler: &str, language: &[&str], sanitize: &[&str], source: &P
         Ok(out) => out,
         Err(error) => {
             assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{compiler}: {error}");
-            eprintln!("skipped: {compiler}: {error}");
+            skip::skip(&format!("{compiler}: {error}"));
             return;
         }
     };

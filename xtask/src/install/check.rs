@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::InstallArgs;
+use crate::skips::skip;
 use crate::workspace::{output, root, target_dir};
 
 /// An example, and what it prints.
@@ -43,6 +44,12 @@ const EXAMPLES: &[Example] = &[
 /// # Errors
 /// When an example does not build or says something else.
 pub fn run() -> Result<(), String> {
+    let missing = ["cmake", "pkg-config", "make"]
+        .into_iter()
+        .find(|program| Command::new(program).arg("--version").output().is_err());
+    if let Some(missing) = missing {
+        return skip("install", &format!("{missing} is not installed"));
+    }
     let dir = target_dir().join("install-check");
     let _ = fs::remove_dir_all(&dir);
     super::run(&InstallArgs { prefix: dir.join("first") })?;

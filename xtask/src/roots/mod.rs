@@ -18,6 +18,7 @@ use page::Column;
 use results::Results;
 use root::Root;
 
+use crate::skips::skip;
 use crate::test::{Extent, TESTED_APART};
 use crate::workspace::{cargo_command, succeeds, target_dir};
 
@@ -82,8 +83,7 @@ pub fn run(args: &RootsArgs) -> Result<(), String> {
 pub fn check(extent: Extent) -> Result<(), String> {
     if let Err(why) = Root::make(OLDEST) {
         if std::env::var_os("LOCKWRIGHT_CI").is_none() {
-            eprintln!("skipped: {why}");
-            return Ok(());
+            return skip("roots", &why);
         }
         eprintln!("note: {why}");
     }

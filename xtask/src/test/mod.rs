@@ -17,6 +17,7 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::burners::Burners;
+use crate::{packages, skips};
 pub(crate) use cargo_tests::TESTED_APART;
 use checks::{CHECKS, Check, Lane};
 use lane::{Background, Outcome};
@@ -79,11 +80,15 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
         let outcomes = run_all(CHECKS.iter().filter(|check| check.lane == Lane::Second), extent);
         return lane::write(file, &outcomes);
     }
+    if args.only.is_empty() {
+        packages::install()?;
+    }
     let _burners = Burners::start(args.burners)?;
     for time in 1..=args.times {
         if args.times > 1 {
             eprintln!("\n== time {time} of {}, beside {} burners", args.times, args.burners);
         }
+        skips::forget();
         match args.only.is_empty() {
             true => summary(&both_lanes(args.all, extent)?)?,
             false => {
@@ -136,7 +141,14 @@ fn summary(outcomes: &[Outcome]) -> Result<(), String> {
         println!("{name:<8} {seconds:>5.0} s  {verdict}");
     }
     let failed = outcomes.iter().filter(|outcome| outcome.failed.is_some()).count();
-    println!("{} passed, {failed} failed", outcomes.len() - failed);
+    let (skipped, reasons) = skips::count();
+    println!(
+        "{} checks passed, {failed} failed; {skipped} tests or checks were skipped",
+        outcomes.len() - failed
+    );
+    for (why, times) in reasons {
+        println!("  skipped {times}: {why}");
+    }
     match failed {
         0 => Ok(()),
         _ => Err(format!("{failed} of {} checks failed", outcomes.len())),

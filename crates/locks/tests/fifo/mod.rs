@@ -1,6 +1,9 @@
 //! Threads of the policy SCHED_FIFO on one CPU, where a preempted thread does not run again before
 //! the one that preempted it sleeps. That needs the right to real-time priorities (root).
 
+#[path = "../../../../tests/skip.rs"]
+mod skip;
+
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
@@ -34,7 +37,7 @@ pub fn may_be_fifo() -> bool {
     if !may {
         let why = "no right to real-time priorities: run it as root, or with `ulimit -r 99`";
         assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
-        eprintln!("skipped: {why}");
+        skip::skip(why);
     }
     may
 }

@@ -1,5 +1,8 @@
 //! The formats for other tools.
 
+#[path = "../../../../tests/skip.rs"]
+mod skip;
+
 use std::collections::HashSet;
 use std::fs;
 use std::process::Command;
@@ -128,7 +131,7 @@ fn go_opens_the_profile() {
     let bytes = pprof::render(&example::report());
     assert_eq!(bytes[..2], [0x1f, 0x8b], "gzip");
     if Command::new("go").arg("version").output().is_err() {
-        eprintln!("skipped: no Go here");
+        skip::skip("no Go here");
         return;
     }
     let dir = std::env::temp_dir().join(format!("lockwright-test-pprof-{}", std::process::id()));
