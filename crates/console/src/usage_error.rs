@@ -8,13 +8,16 @@ use crate::args::Colour;
 use crate::error::Error;
 use crate::{plain, streams};
 
-/// Prints the error and ends.
+/// Prints the error, with the advice that `advise` adds, and ends.
 ///
 /// The parser prints words as they are, among styles of its own, so that nothing separates its
 /// escapes from theirs. It is asked again about the same words without their controls.
-pub fn exit<Cli: Parser>(error: &clap::Error) -> ! {
+pub fn exit<Cli: Parser>(error: &clap::Error, advise: impl Fn(&mut clap::Error)) -> ! {
     match Cli::try_parse_from(std::env::args_os().map(without_controls)) {
-        Err(same) if same.kind() == error.kind() => same.exit(),
+        Err(mut same) if same.kind() == error.kind() => {
+            advise(&mut same);
+            same.exit()
+        }
         // The controls were what is wrong.
         _ => {
             let text = error.render().to_string();

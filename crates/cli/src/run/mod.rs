@@ -44,6 +44,7 @@ mod tasks;
 mod traced;
 mod tune;
 mod unwatched;
+mod usage_tips;
 mod verdicts;
 mod version;
 
@@ -68,7 +69,8 @@ fn command() -> ! {
     let parsed = Cli::try_parse()
         .inspect_err(version::print_if_asked)
         .inspect_err(shipped_rules::print_if_asked);
-    let command = parsed.unwrap_or_else(|error| usage_error::exit::<Cli>(&error)).command;
+    let command =
+        parsed.unwrap_or_else(|error| usage_error::exit::<Cli>(&error, usage_tips::add)).command;
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),

@@ -17,7 +17,8 @@ pub fn main() -> ! {
 
 /// Runs the command that the command line names.
 fn command() -> ! {
-    let command = Cli::try_parse().unwrap_or_else(|error| usage_error::exit::<Cli>(&error)).command;
+    let command =
+        Cli::try_parse().unwrap_or_else(|error| usage_error::exit::<Cli>(&error, |_| ())).command;
     let colour = command.colour();
     let code = match command {
         Command::Bench(args) => bench::run(&args),
