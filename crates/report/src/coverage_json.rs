@@ -14,7 +14,7 @@ pub struct CompletenessOut {
 }
 
 impl CompletenessOut {
-    /// Those of `completeness`.
+    /// The parts of `completeness`.
     pub fn new(completeness: &Completeness) -> Self {
         Self {
             complete: completeness.is_whole(),
@@ -39,7 +39,7 @@ impl GapOut {
     }
 }
 
-/// What is missing of a module's names.
+/// The missing names of a module.
 #[derive(Serialize)]
 pub struct ModuleOut<'r> {
     module: &'r str,

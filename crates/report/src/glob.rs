@@ -1,6 +1,6 @@
 //! Patterns for names: `*` stands for any characters, `?` for one, and `\` takes the next as it is.
 
-/// What a character of a pattern stands for.
+/// The meaning of a character of a pattern.
 enum Piece {
     Any,
     One,

@@ -118,7 +118,7 @@ fn is_empty(origins: &&[Origin]) -> bool {
     origins.is_empty()
 }
 
-/// What a thread did.
+/// A thread's step.
 #[derive(Serialize)]
 struct StepOut<'r> {
     thread: &'r ThreadInfo,

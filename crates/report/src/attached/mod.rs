@@ -6,16 +6,16 @@ pub(crate) mod words;
 
 use lockwright_analysis::attached::{Thread, Verdict};
 
-/// What there is to report.
+/// The data of a report.
 #[derive(Clone, Debug)]
 pub struct Attached {
     /// The process.
     pub pid: u32,
-    /// What runs in it.
+    /// Its executable.
     pub exe: String,
     /// Its threads, in the order of their ids.
     pub threads: Vec<Thread>,
-    /// What follows from what they wait for.
+    /// The verdicts on its waits.
     pub verdicts: Vec<Verdict>,
     /// How long the waits were seen to last, ms.
     pub watched_ms: u64,

@@ -123,7 +123,7 @@ impl View<'_> {
         }
     }
 
-    /// What a thread of a verdict waits for, where, and its callers.
+    /// The wait of a verdict's thread: for what, where, and its callers.
     fn step(&self, tid: u32, out: &mut String) {
         let Some(one) = self.of(tid) else { return };
         let State::Waits(wait) = &one.state else { return };
@@ -187,7 +187,7 @@ impl View<'_> {
         out.push('\n');
     }
 
-    /// What is not in doubt, what is, and what this way of looking cannot tell.
+    /// The certain conclusions, the doubtful ones, and the limits of this way of looking.
     fn conclusion(&self, out: &mut String) {
         let mut notes = Vec::new();
         if self.attached.verdicts.is_empty() {

@@ -97,7 +97,7 @@ pub fn holder(wait: &Wait) -> String {
     }
 }
 
-/// What locks of a kind are called; nothing for what is no lock.
+/// The name for locks of a kind; nothing for what is no lock.
 pub fn kind_of(kind: WaitKind) -> Option<&'static str> {
     match kind {
         WaitKind::Mutex => Some("mutex"),
@@ -108,7 +108,7 @@ pub fn kind_of(kind: WaitKind) -> Option<&'static str> {
     }
 }
 
-/// What a kind is called by machines.
+/// The name of a kind for machines.
 pub fn kind_name(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Mutex => "mutex",

@@ -10,15 +10,15 @@ use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
 /// A finding, with its title and text.
 pub struct Entry<'r> {
-    /// What it is about.
+    /// The finding.
     pub finding: &'r Finding,
     /// It fails the run.
     pub fails: bool,
-    /// What is wrong, in a line.
+    /// The fault, in a line.
     pub title: String,
     /// How sure that is, and what each thread did where: a line each.
     pub lines: Vec<String>,
-    /// What to do.
+    /// The remedies.
     pub help: Vec<String>,
     /// Where to look first.
     pub place: Option<Place>,

@@ -16,7 +16,7 @@ use crate::verdict::Judged;
 use entry::Entry;
 use lockwright_analysis::finding::Grade;
 
-/// What is to be shown.
+/// The contents to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Also what is only counted.

@@ -9,7 +9,7 @@ const MOST: usize = 120;
 /// Digits of the hash that cargo ends the names of test programs with.
 const CARGO_HASH: usize = 16;
 
-/// What a Linux thread's name has room for: Rust cuts names to it.
+/// The length of a Linux thread's name: Rust cuts names to it.
 const THREAD_NAME: usize = 15;
 
 /// The test as its author calls it: the command, and the function of a Rust test program.

@@ -67,11 +67,11 @@ struct Part<'a, 'r> {
 }
 
 impl Part<'_, '_> {
-    /// What is drawn: all, or of a large graph first cycles, then what is next to them.
+    /// The vertices to draw: all, or in a large graph first the cycles, then their neighbours.
     fn drawn(&self) -> Vec<usize> {
         let mut nodes: BTreeSet<usize> = BTreeSet::new();
         let mut edges = Vec::new();
-        // Those on cycles come first.
+        // Vertices on cycles come first.
         for (index, edge) in self.graph.edges.iter().enumerate() {
             if edges.len() == MOST_EDGES {
                 break;

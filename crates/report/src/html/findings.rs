@@ -83,7 +83,7 @@ fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding)
                 p.tags { span .grade .{ "g-" (grade) } { (grade) } " " code { (finding.kind.name()) } }
             }
             ul.evidence { @for line in &evidence { li { (sentence(line)) } } }
-            // What a short name means is said before it is used.
+            // A short name is explained before its use.
             @if !short.is_empty() { (the_locks(context, finding, &short)) }
             div.steps { @for step in 0..finding.steps.len() { (one_step(context, finding, step, &short)) } }
             @if short.is_empty() { (the_locks(context, finding, &short)) }
@@ -96,7 +96,7 @@ fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding)
     }
 }
 
-/// What one thread did: what it held, and what it asked for then.
+/// One thread's step: the locks it held, and the lock it asked for then.
 fn one_step(context: &Context<'_>, finding: &Finding, number: usize, short: &ShortNames) -> Markup {
     let step = &finding.steps[number];
     let unknown = Name::symbol("?");

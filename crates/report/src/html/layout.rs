@@ -1,6 +1,6 @@
 //! Where the nodes of a graph go: in layers, from what is taken first to what is taken last.
 //!
-//! The layout itself is rust-sugiyama's. What it takes grows fast with the graph, so callers keep to
+//! The layout itself is rust-sugiyama's. Its cost grows fast with the graph, so callers keep to
 //! [`MOST_NODES`] and [`MOST_EDGES`].
 
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
@@ -59,7 +59,7 @@ pub fn layers(widths: &[f64], edges: &[(usize, usize)]) -> Layout {
     // The upper left corner of the next part, and how far down this row reaches.
     let (mut x0, mut y0, mut row) = (0.0, 0.0, 0.0_f64);
     for (part, _, _) in from_vertices_and_edges(&vertices, &edges, &config) {
-        // What comes back is numbered by its place in `vertices`.
+        // The results are numbered by their place in `vertices`.
         let part: Vec<(usize, (f64, f64))> =
             part.into_iter().map(|(place, at)| (vertices[place].0 as usize, at)).collect();
         let edge = |of: &dyn Fn(usize, (f64, f64)) -> f64, pick: fn(f64, f64) -> f64| {

@@ -9,7 +9,7 @@
 //! | flame graphs, two | 80,000 each |
 //! | all others | 90,000 |
 //!
-//! What a comparison shows of locks is most of its page.
+//! Locks are most of a comparison's page.
 
 use maud::{Markup, PreEscaped};
 

@@ -58,7 +58,7 @@ const MOST_WAKERS: usize = 3;
 /// Places shown of one lock.
 const MOST_SITES: usize = 12;
 
-/// What the sections share.
+/// The data that the sections share.
 struct Measured<'m, 'r> {
     context: &'m Context<'r>,
     report: &'m MeterReport,

@@ -38,14 +38,14 @@ use lockwright_analysis::symbolize::source::Sources;
 use lockwright_analysis::traced::EveryWait;
 use section::Section;
 
-/// What a page of a run is made of.
+/// The data of a run's page.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'r> {
-    /// What was found, if somebody looked.
+    /// The findings, if the checker ran.
     pub found: Option<&'r Judged<'r>>,
     /// Show the grades that are only counted otherwise, too.
     pub all: bool,
-    /// What was measured, if it was.
+    /// The measurement, if there is one.
     pub metered: Option<&'r MeterReport>,
     /// All waits for locks, the kernel's included, if it was asked for those.
     pub every_wait: &'r [EveryWait<'r>],
@@ -55,7 +55,7 @@ pub struct Run<'r> {
     pub runs: &'r [MergedRun],
 }
 
-/// What the sections of a page share.
+/// The data that the sections of a page share.
 struct Context<'r> {
     sources: Sources,
     stacks: Stacks,
@@ -102,7 +102,7 @@ fn what(run: &Run<'_>) -> &'static str {
     }
 }
 
-/// What ran.
+/// The programs that ran.
 fn programs(run: &Run<'_>) -> String {
     let commands: Vec<(&String, &Vec<String>)> = match (run.found, run.metered) {
         (Some(judged), _) => judged.report.processes.iter().map(|p| (&p.exe, &p.command)).collect(),

@@ -5,13 +5,13 @@ use maud::{Markup, html};
 /// A part of the page that the table of contents names.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// What links lead to.
+    /// The target of links.
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
     /// How much there is of it, next to the title in the contents.
     pub count: Option<String>,
-    /// What is in it.
+    /// Its contents.
     pub body: Markup,
 }
 
@@ -33,7 +33,7 @@ impl Section {
 pub struct Column {
     /// Its heading.
     pub title: &'static str,
-    /// What the heading means, shown where the pointer rests.
+    /// The meaning of the heading, shown where the pointer rests.
     pub about: &'static str,
     /// Numbers are set right and sorted as such.
     pub is_number: bool,
@@ -82,7 +82,7 @@ fn sort_key(value: f64) -> String {
     }
 }
 
-/// What is not on the page, and where it is.
+/// The items that are not on the page, and where they are.
 pub fn left_out(count: usize, what: &str, option: &str) -> Markup {
     html! {
         @if count > 0 {

@@ -31,9 +31,9 @@ pub struct LockGraph {
 /// A lock class.
 #[derive(Clone, Debug)]
 pub struct LockClass {
-    /// What it is called.
+    /// Its name.
     pub name: Name,
-    /// What its locks are.
+    /// The kind of its locks.
     pub kind: &'static str,
     /// Where it was created, from the first frame of the program's own code on; empty for static
     /// locks.
@@ -51,7 +51,7 @@ pub struct Dependency {
     pub held: usize,
     /// The class acquired, likewise.
     pub acquired: usize,
-    /// What is known of the cycle that it lies on, if any.
+    /// The cycle that it lies on, if any, as far as it is known.
     pub cycle: Option<CyclicPair>,
     /// Where the held lock was taken the first time it was seen, innermost own frame first.
     pub held_at: Rc<[Frame]>,

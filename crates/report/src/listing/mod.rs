@@ -18,7 +18,7 @@ use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::dependencies::Dependencies;
 use lockwright_analysis::model::{Model, Sources, Symbolise};
 
-/// What to show.
+/// The listing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
     /// Counters of lockdep, and of debugobjects.

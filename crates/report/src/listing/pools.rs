@@ -9,7 +9,7 @@ use lockwright_ledger::rows::object::ObjectPools;
 use super::Process;
 use super::value::{Counters, Value, total};
 
-/// What stands where no process has any.
+/// The text if no process has any.
 const NONE: &str = "debug_objects: nothing, for objects were not tracked\n";
 
 /// The counters of several processes in one, under a title.

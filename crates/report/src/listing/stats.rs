@@ -1,8 +1,8 @@
 //! lockdep's counters, under the names that /proc/lockdep_stats has, in its order; after them some
 //! of our own.
 //!
-//! A signal stands where the kernel has a hard interrupt. What has no counterpart here says so
-//! instead of a number; docs/stats.md has the reason for each.
+//! A signal stands where the kernel has a hard interrupt. A counter without a counterpart here says
+//! so instead of a number; docs/stats.md has the reason for each.
 
 use std::fmt::Write;
 

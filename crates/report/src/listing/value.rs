@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a counter says.
+/// The value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A sum over the processes.

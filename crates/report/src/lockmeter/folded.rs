@@ -10,7 +10,7 @@ use lockwright_analysis::finding::Frame;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::symbolize::wrapper::own_frames;
 
-/// What is folded, in nanoseconds.
+/// The folded quantity, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Folded {

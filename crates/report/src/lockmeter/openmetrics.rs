@@ -84,7 +84,7 @@ const LOST: Metric = counter("lockwright_lost_records", "Records lost for want o
 /// Names and values, in order.
 type Labels = Vec<(&'static str, String)>;
 
-/// What was measured, as the encoder wants it: with nothing borrowed.
+/// The measurement in the encoder's form: with nothing borrowed.
 #[derive(Debug)]
 struct Measured {
     /// Each metric of sites, with its samples in order.

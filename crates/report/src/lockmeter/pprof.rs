@@ -47,7 +47,7 @@ mod proto {
         pub default_sample_type: i64,
     }
 
-    /// What the values of samples are, and in which unit.
+    /// The meaning of the samples' values, and their unit.
     #[derive(Clone, Copy, prost::Message)]
     pub struct ValueType {
         #[prost(int64, tag = "1")]

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use lockwright_analysis::lockmeter::model::{Lock, MeterReport, Numbers, Site, by_wait};
 
-/// What is to be seen.
+/// The part of a measurement to show.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// Also list the processes, if there are several.
     pub processes: bool,
     /// Locks to show; 0: all.
     pub top: usize,
-    /// What comes first.
+    /// The order.
     pub sort: Sort,
     /// Show the locks of a class one by one, too.
     pub instances: bool,
@@ -49,24 +49,24 @@ impl Default for View {
     }
 }
 
-/// What comes first in a report.
+/// The order of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Sort {
-    /// What was waited for longest in all.
+    /// By total wait.
     Wait,
-    /// What was held longest in all.
+    /// By total hold.
     Hold,
-    /// What was acquired most often.
+    /// By acquisitions.
     Acquisitions,
-    /// What was contended most often.
+    /// By contended acquisitions.
     Contended,
 }
 
 /// The locks of a view.
 #[derive(Debug)]
 pub struct Selection<'r> {
-    /// Those to show, in order.
+    /// The locks to show, in order.
     pub locks: Vec<&'r Lock>,
     /// How many more there are that the thresholds let through.
     pub beyond_top: usize,
@@ -96,7 +96,7 @@ impl View {
         sites
     }
 
-    /// What comes first.
+    /// Compares two locks in this order.
     pub fn order(&self, a: &Numbers, b: &Numbers) -> Ordering {
         let first = match self.sort {
             Sort::Wait => Ordering::Equal,

@@ -5,7 +5,7 @@ use super::words::{join, who};
 use lockwright_analysis::finding::action::{Access, Action, Change, ObjectAction};
 use lockwright_analysis::finding::{Finding, LockInfo, Name};
 
-/// What stands before the lock's name in a sentence, and what after it.
+/// The parts of a sentence before the lock's name and after it.
 fn parts(action: Action) -> (&'static str, &'static str) {
     use Access::{Exclusive, Read, Upgradable, Write};
     match action {

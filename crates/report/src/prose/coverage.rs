@@ -9,11 +9,11 @@ use lockwright_analysis::signal;
 
 use super::words::count;
 
-/// What is missing, and what to do about it: without a final full stop; the latter may be empty.
+/// A gap and its remedy: without a final full stop; the latter may be empty.
 pub struct Gap {
-    /// What is missing.
+    /// The missing part.
     pub why: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
 }
 
@@ -171,7 +171,7 @@ pub fn note(note: &Note) -> String {
     }
 }
 
-/// What is no longer recorded, and what follows from that.
+/// The records that are no longer made, and the consequence.
 fn bounded(kind: Bounded) -> &'static str {
     match kind {
         Bounded::Holds => {
@@ -271,7 +271,7 @@ pub fn end(end: ProcessEnd) -> Option<String> {
     }
 }
 
-/// What is missing of a module's names.
+/// The missing names of a module.
 pub fn names(missing: MissingNames) -> &'static str {
     match missing {
         MissingNames::Changed => "changed since the run (other build id): no names from it",

@@ -4,7 +4,7 @@ use super::words::{count, plain};
 use lockwright_analysis::finding::futex::{FutexKind, FutexUse, FutexWait};
 use lockwright_analysis::lockmeter::model::Futex;
 
-/// What a futex is used as, in a table or at the head of a row.
+/// The use of a futex, in a table or at the head of a row.
 pub fn used_as(kind: FutexKind) -> String {
     let what = match kind.used_as {
         FutexUse::Lock => "lock",
@@ -23,7 +23,7 @@ pub fn which(name: Option<&str>, addr: u64) -> String {
     name.map_or_else(|| format!(" at {addr:#x}"), |name| format!(" `{}`", plain(name)))
 }
 
-/// What it is used as, which it is, and what its calls came to that were no wait.
+/// The use of the futex, its identity, and its calls that did not wait.
 pub fn head(futex: &Futex) -> String {
     let mut text = used_as(futex.kind);
     if futex.addr != 0 {
@@ -39,7 +39,7 @@ pub fn head(futex: &Futex) -> String {
     text
 }
 
-/// What a thread waits for.
+/// The object that a thread waits for.
 pub fn waited_for(futex: &FutexWait) -> String {
     let FutexKind { used_as, of } = futex.kind;
     let what = match used_as {

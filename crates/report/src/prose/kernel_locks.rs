@@ -3,7 +3,7 @@
 use super::words::plain;
 use lockwright_analysis::traced::kernel::{KernelKind, KernelLock};
 
-/// What a kind is called.
+/// The name of a kind.
 pub fn kind(kind: KernelKind) -> &'static str {
     match kind {
         KernelKind::Spinlock => "spinlock",

@@ -41,7 +41,7 @@ pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
     };
     let who = finding.steps.first().map_or_else(String::new, |step| step.thread.to_string());
     let others = match misuse {
-        // What leads to the kept locks is kept by other threads.
+        // Other threads keep the locks that lead to the kept ones.
         Misuse::KeptInWait { signalled: Signalled::NeedsThrough { lock, .. }, .. } => {
             &others[..others.len().min(lock.saturating_sub(1))]
         }

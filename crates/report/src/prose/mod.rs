@@ -23,7 +23,7 @@ pub struct Told {
     pub title: String,
     /// Why this grade: sentences without a final full stop.
     pub evidence: Vec<String>,
-    /// What to do next, likewise.
+    /// The next steps, likewise.
     pub help: Vec<String>,
 }
 

@@ -3,7 +3,7 @@
 use lockwright_ledger::rows::object::object_type::*;
 use lockwright_ledger::rows::object::{object_end, object_op, object_state};
 
-/// What threads do to an object: in a sentence about now, and of what was.
+/// The verbs for a thread's use of an object: in the present and in the past.
 #[derive(Clone, Copy, Debug)]
 pub struct Verb {
     /// "waits on"
@@ -27,14 +27,14 @@ pub struct Words {
     pub destroy: Verb,
     /// In use: what "while it is" goes on with.
     pub in_use: &'static str,
-    /// What a thread does as long as it has it in use; empty if it goes on to other things
+    /// The verb for a thread that uses it; empty if it goes on to other things
     /// ([`lockwright_analysis::finding::object_types::has_user`]).
     pub user: &'static str,
-    /// What initialises it; empty if the program knows.
+    /// The function that initialises it; empty if the program knows.
     pub maker: &'static str,
-    /// What destroys it, likewise.
+    /// The function that destroys it, likewise.
     pub ender: &'static str,
-    /// What to do so that it is no longer in use.
+    /// The advice to end its use.
     pub idle: &'static str,
 }
 
@@ -50,7 +50,7 @@ const TAKE: Verb = verb("takes", "took");
 const UNLOCK: Verb = verb("unlocks", "unlocked");
 const USE: Verb = verb("uses", "used");
 
-/// What is waited on.
+/// The words for an object to wait on.
 const fn waited(
     builtin: u32,
     maker: &'static str,
@@ -62,7 +62,7 @@ const fn waited(
     Words { builtin, init, activate, deactivate, destroy, in_use, user, maker, ender, idle }
 }
 
-/// What is locked.
+/// The words for a lock.
 const fn lock(builtin: u32, maker: &'static str, ender: &'static str) -> Words {
     let (activate, deactivate) = (TAKE, UNLOCK);
     let idle = "unlock it on every path";
@@ -70,7 +70,7 @@ const fn lock(builtin: u32, maker: &'static str, ender: &'static str) -> Words {
     Words { activate, deactivate, in_use, user, ..waited(builtin, maker, ender, idle) }
 }
 
-/// What is handed to an init function and has no use of its own.
+/// The words for an object that only an init function uses.
 const fn attributes(builtin: u32, maker: &'static str, ender: &'static str) -> Words {
     let (activate, deactivate) = (USE, USE);
     let idle = "let its last use be over";
@@ -143,7 +143,7 @@ pub fn of(builtin: u32) -> &'static Words {
     TYPES.iter().find(|words| words.builtin == builtin).unwrap_or(&TYPES[0])
 }
 
-/// What the kernel's debugobjects would call an operation on an object in that state.
+/// The kernel's debugobjects' name for an operation on an object in that state.
 pub fn in_the_kernels(op: u8, was: u8) -> Option<String> {
     let state = match was {
         object_state::NONE => "an object that is not tracked",
@@ -176,7 +176,7 @@ pub struct Gone {
     pub now: (&'static str, &'static str),
     /// In a sentence about what was.
     pub then: &'static str,
-    /// What a thread does to the object by it: before its name, and after.
+    /// The thread's action on the object: the words before its name, and after.
     pub act: (&'static str, &'static str),
     /// As evidence.
     pub evidence: &'static str,

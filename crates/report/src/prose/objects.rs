@@ -149,7 +149,7 @@ impl Case<'_> {
             object_fault::DESTROY_ACTIVE => "what the end of an object in use does is undefined",
             _ => "",
         };
-        // What it does to objects of its own the program knows.
+        // The program knows its own operations on objects of its own.
         if !undefined.is_empty() && self.words.builtin != object_type::OWN {
             lines.push(undefined.into());
         }

@@ -13,12 +13,12 @@ const LETTERS: std::ops::RangeInclusive<char> = 'A'..='Z';
 /// The short names of one finding.
 #[derive(Debug, Default)]
 pub struct ShortNames {
-    /// What sentences call a lock, and its short name; in order of the names.
+    /// A lock's name in sentences, and its short name; in order of the names.
     names: Vec<(String, String)>,
 }
 
 impl ShortNames {
-    /// Those of the locks of `finding` whose names are descriptions.
+    /// The short names of the locks of `finding` whose names are descriptions.
     pub fn new(finding: &Finding) -> Self {
         let mut names: Vec<(String, String)> = Vec::new();
         for (index, lock) in finding.locks.iter().enumerate() {
@@ -57,7 +57,7 @@ impl ShortNames {
         self.names.iter().find(|(known, _)| *known == long).map(|(_, short)| short.as_str())
     }
 
-    /// What a sentence calls a lock.
+    /// The name of a lock in a sentence.
     pub fn quote(&self, name: &Name) -> String {
         self.get(name).map_or_else(|| quote(name), str::to_owned)
     }

@@ -22,7 +22,7 @@ pub fn what(lock: &Waited<'_>) -> String {
     }
 }
 
-/// Whose it is, in a word.
+/// The owner, in a word.
 pub const fn of(lock: &Waited<'_>) -> &'static str {
     match lock {
         Waited::Lock(_) => "program",

@@ -2,7 +2,7 @@
 
 use lockwright_analysis::finding::{Finding, Grade, Name};
 
-/// What a grade says when a finding brings no evidence of its own.
+/// The meaning of a grade, for a finding without evidence of its own.
 pub fn meaning(grade: Grade) -> &'static str {
     match grade {
         Grade::Deadlocked => "the threads are in it now",

@@ -127,7 +127,7 @@ struct Suppression<'r> {
     location: Option<Location>,
 }
 
-/// What SARIF has no word for.
+/// Properties that SARIF has no word for.
 #[derive(Serialize)]
 struct Properties<'r> {
     grade: Grade,
@@ -226,7 +226,7 @@ fn result<'r>(
     }
 }
 
-/// What limits the coverage.
+/// The limits of the coverage.
 fn notifications(report: &Report) -> Vec<Notification> {
     let notes =
         report.processes.iter().flat_map(|process| process.notes.iter().map(move |n| (process, n)));

@@ -69,7 +69,7 @@ struct Logical {
     kind: &'static str,
 }
 
-/// What relative URIs are relative to.
+/// The base of relative URIs.
 #[derive(Serialize)]
 pub struct Bases {
     #[serde(rename = "SRCROOT")]
@@ -88,7 +88,7 @@ impl Places {
         Self { here: std::env::current_dir().ok().filter(|dir| dir != Path::new("/")) }
     }
 
-    /// What it took relative paths from.
+    /// The bases of the relative paths.
     pub fn bases(&self) -> Option<Bases> {
         let here = self.here.as_ref()?.to_str()?;
         let uri = uri::file(&format!("{here}/"));

@@ -78,7 +78,7 @@ pub struct OneByOne<'r> {
 }
 
 impl<'r> OneByOne<'r> {
-    /// Those of a report, in lines of this width.
+    /// The parts of a report, in lines of this width.
     pub fn new(report: &'r Report, width: usize) -> Self {
         let view = View { report, sources: Sources::with_servers(), stacks: Stacks::new() };
         Self { view, renderer: renderer(false, width) }
@@ -106,7 +106,7 @@ fn renderer(colour: bool, width: usize) -> Renderer {
     renderer.decor_style(DecorStyle::Ascii).term_width(width.max(40))
 }
 
-/// What the parts of one report share.
+/// The data that the parts of one report share.
 struct View<'r> {
     report: &'r Report,
     sources: Sources,
@@ -126,7 +126,7 @@ impl View<'_> {
         }
         let mut groups = vec![self.head(finding, &told)];
         let mut locks = self.locks(finding, &short);
-        // What a short name means is said before it is used.
+        // A short name is explained before its use.
         if !short.is_empty() {
             groups.extend(locks.take());
         }
@@ -137,7 +137,7 @@ impl View<'_> {
         groups
     }
 
-    /// What is wrong, the grade and what it rests on.
+    /// The fault, the grade and its evidence.
     fn head(&self, finding: &Finding, told: &Told) -> Group<'_> {
         let level = match words::level(finding.grade) {
             words::Level::Error => Level::ERROR,
@@ -156,7 +156,7 @@ impl View<'_> {
                     "{also} more like this {verb} folded into it: --all-instances shows {them}, if recorded one \
                      by one"
                 ),
-                // What is left was counted as it happened, at one place and with one lock.
+                // The rest were counted as they happened, at one place and with one lock.
                 true => format!("{also} more like this {verb} only counted"),
             };
             group = group.element(Level::NOTE.message(text));
@@ -246,7 +246,7 @@ impl View<'_> {
             .elements((!also.is_empty()).then(|| Level::NOTE.message(also.join("\n"))))
     }
 
-    /// What the locks are and where they come from.
+    /// The locks, and where they come from.
     fn locks(&self, finding: &Finding, short: &ShortNames) -> Option<Group<'_>> {
         let mut told: Vec<String> = Vec::new();
         for line in finding.locks.iter().filter_map(|lock| self.lock(lock, short)) {
@@ -263,7 +263,7 @@ impl View<'_> {
         Some(group.elements(rest.map(|lines| Level::NOTE.no_name().message(lines))))
     }
 
-    /// What the line that a description names calls the lock.
+    /// The lock's name in the source line that a description names.
     fn expression(&self, lock: &LockInfo) -> Option<String> {
         if !matches!(lock.origin, LockOrigin::Init | LockOrigin::FirstAcquisition) {
             return None;

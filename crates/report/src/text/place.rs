@@ -33,7 +33,7 @@ impl<'f> Place<'f> {
         self.source(sources).is_some()
     }
 
-    /// What happened in which function, and where unless its line can be shown.
+    /// The event and its function, and the place unless its line can be shown.
     pub fn words(&self, sources: &Sources, stacks: &Stacks) -> String {
         match self.frame {
             Some(Frame { function: Some(name), .. }) if self.has_source(sources) => {

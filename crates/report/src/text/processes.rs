@@ -27,7 +27,7 @@ pub struct Row<'r> {
     pub locks: u64,
     /// Acquisitions.
     pub acquisitions: u64,
-    /// What to know of how it was watched.
+    /// Notes on how it was watched.
     pub notes: &'r [Note],
 }
 

@@ -11,7 +11,8 @@ use lockwright_analysis::symbolize::wrapper::own_frames;
 /// Callers shown of one stack.
 const MOST_CALLERS: usize = 6;
 
-/// What starts threads, programs and routines besides [`BEGINNINGS`], and tells a reader nothing.
+/// Functions besides [`BEGINNINGS`] that start threads, programs and routines, and say nothing to a
+/// reader.
 const RUNTIME: &[&str] = &[
     "_start",
     "execute_native_thread_routine",
@@ -20,8 +21,8 @@ const RUNTIME: &[&str] = &[
     "__rust_try",
 ];
 
-/// What is of the standard libraries of C++ and Rust. What they put between two functions of the
-/// program differs by compiler and by what it inlines.
+/// Functions of the standard libraries of C++ and Rust. Their frames between two functions of the
+/// program differ by compiler and by what it inlines.
 const LIBRARIES: &[&str] = &["std::", "core::", "alloc::", "__gnu_cxx::", "__cxxabiv1::"];
 
 /// Names frames.

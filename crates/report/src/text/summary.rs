@@ -12,7 +12,7 @@ use lockwright_analysis::process_end::ProcessEnd;
 /// The last lines. Without any finding shown, of one process, it is exactly one line.
 pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     let mut notes = remarks.notes;
-    // Those of a process are among its notes.
+    // Gaps of a process are among its notes.
     let of_no_process = report.summary.completeness.gaps.iter().filter(|gap| gap.pid == 0);
     notes.extend(of_no_process.map(|gap| plain(&coverage::gap_line(&gap.missing))));
     for process in &report.processes {
@@ -46,7 +46,7 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     text + &format!("lockwright: {}\n", parts.join("; "))
 }
 
-/// What is missing of the names in the findings and waits shown.
+/// The missing names in the findings and waits shown.
 fn modules(report: &Report, shown: usize) -> Vec<String> {
     let all = shown == report.findings.len();
     let findings = report.findings.iter().filter(|f| all || !f.grade.is_counted_only());
@@ -128,7 +128,7 @@ fn hidden(report: &Report, shown: usize) -> Option<String> {
         parts = vec![format!("{} {what}{s}", join(&parts))];
     }
     if !objects.is_empty() {
-        // What is folded into one finding is several objects all the same.
+        // Several objects may be folded into one finding.
         let n = objects
             .iter()
             .fold(0, |n: u64, finding| n.saturating_add(finding.also).saturating_add(1));

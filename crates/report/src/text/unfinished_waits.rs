@@ -11,7 +11,7 @@ use lockwright_analysis::finding::{Report, ThreadInfo, Waiting, WaitsFor};
 /// Waits told; there may be a thread for each connection.
 const MOST: usize = 20;
 
-/// What to do about a thread that runs and holds others up.
+/// The advice for a thread that runs and holds others up.
 const SPINS: &str = "      if it waits in a loop, for a lock made of atomics, that lock is not seen: \
     lockwright.h tells of it (docs/annotations.md, \"Locks of your own\"); --hang-after 10 shows the loop\n";
 

@@ -22,7 +22,7 @@ const SECTIONS: &[(&str, &[KernelKind])] = &[
 const TITLES: &str =
     "  UTIL  CON    MEAN(  MAX )   MEAN(  MAX )(% CPU)     TOTAL NOWAIT SPIN RJECT  NAME";
 
-/// What stands for a number that contention events do not tell.
+/// The text for a number that contention events do not have.
 const UNKNOWN: &str = "    ?";
 
 /// Renders head and sections; ends with a newline.

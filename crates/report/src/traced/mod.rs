@@ -21,7 +21,7 @@ pub use top::render as render_kernel_top;
 use crate::lockmeter::text::format::{count, percent, time};
 use lockwright_analysis::traced::Waits;
 
-/// What a report shows.
+/// The contents of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedView {
     /// With ANSI colours.

@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "lockwright-baseline";
 /// Value of `version`: raised when the fingerprints of the version before no longer fit.
 pub const VERSION: u32 = 2;
 
-/// What to do about a file that is none, perhaps somebody's for another purpose.
+/// The advice for a file that is no baseline, perhaps one for another purpose.
 const OTHER: &str =
     "name a file that --write-baseline wrote: its `schema` is \"lockwright-baseline\"";
 
@@ -39,7 +39,7 @@ pub struct Entry {
     pub fingerprint: String,
     /// As [`Grade`] serialises.
     pub grade: Grade,
-    /// What is wrong.
+    /// The fault.
     #[serde(default)]
     pub kind: String,
     /// The finding in one line.

@@ -63,7 +63,7 @@ pub fn without_addresses(title: &str) -> String {
     text
 }
 
-/// What a lock's class is called on every machine, sources or none.
+/// The name of a lock's class on every machine, with or without sources.
 pub fn class(lock: &LockInfo) -> &str {
     if let Some(by_place) = &lock.class_by_place {
         return by_place;
@@ -71,7 +71,7 @@ pub fn class(lock: &LockInfo) -> &str {
     if lock.class.text.is_empty() { &lock.name.text } else { &lock.class.text }
 }
 
-/// What a frame is called: its function, or else `<libfoo.so>`.
+/// The name of a frame: its function, or else `<libfoo.so>`.
 pub fn frame(frame: &Frame) -> String {
     match &frame.function {
         Some(function) => words::plain(function),
@@ -79,7 +79,7 @@ pub fn frame(frame: &Frame) -> String {
     }
 }
 
-/// What a frame is called in every build.
+/// The name of a frame in every build.
 pub fn portable_frame(one: &Frame) -> String {
     match &one.function {
         Some(function) => words::plain(&portable(function)),
@@ -128,7 +128,7 @@ fn likeness(finding: &Finding) -> String {
     format!("{}\n{}\n{}", finding.kind.name(), classes.join("\n"), took.join("\n"))
 }
 
-/// What a finding is known by in other runs: 16 hexadecimal digits. The grade is not part of it.
+/// The identity of a finding in other runs: 16 hexadecimal digits. The grade is not part of it.
 pub fn fingerprint(finding: &Finding) -> String {
     format!("{:016x}", fnv1a(likeness(finding).as_bytes()))
 }

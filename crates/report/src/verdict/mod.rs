@@ -1,6 +1,6 @@
 //! Which findings count: all but those that a rule suppresses and those that a baseline knows.
 //!
-//! What is found does not depend on it. [`Policy::judge`] applies the user's files to each finding
+//! The findings do not depend on it. [`Policy::judge`] applies the user's files to each finding
 //! of a report; formats and the exit code go by its verdicts.
 
 pub mod baseline;
@@ -20,7 +20,7 @@ use lockwright_console::error::Result;
 pub use rule::{Rule, Source};
 pub use suppressions::{SHIPPED, SHIPPED_FILE};
 
-/// What the user knows of findings beforehand.
+/// The user's files about findings.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: Vec<Rule>,
@@ -52,7 +52,7 @@ impl Policy {
         self
     }
 
-    /// What it makes of a report.
+    /// Its verdicts on a report.
     pub fn judge<'r>(&'r self, report: &'r Report) -> Judged<'r> {
         let mut matched = vec![0; self.rules.len()];
         let mut standings = Vec::new();
@@ -86,7 +86,7 @@ impl Policy {
 pub struct Standing<'r> {
     /// The first rule that suppresses it.
     pub suppressed: Option<&'r Rule>,
-    /// What the baseline says, if there is one.
+    /// The baseline's verdict, if there is a baseline.
     pub baseline: Option<State>,
 }
 
@@ -108,7 +108,7 @@ pub struct Judged<'r> {
     pub rules: Vec<(&'r Rule, usize)>,
     /// The baseline's file.
     pub baseline: Option<&'r str>,
-    /// What the baseline has and the report has not.
+    /// The entries that the baseline has and the report has not.
     pub gone: Vec<&'r Entry>,
 }
 

@@ -31,7 +31,7 @@ pub struct Rule {
     pub file: Rc<str>,
     /// Line of its name, from 1.
     pub line: u32,
-    /// What stands between the brackets: for people.
+    /// The text between the brackets: for people.
     pub name: String,
     /// Pattern of the kind.
     pub kind: Option<String>,

@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<Vec<Rule>> {
 /// The text of the rules that ship with lockwright.
 pub const SHIPPED: &str = include_str!("default.supp");
 
-/// What their file is called.
+/// The name of their file.
 pub const SHIPPED_FILE: &str = "default";
 
 /// The rules that ship with lockwright.
@@ -62,7 +62,7 @@ fn text_of<'t>(file: &str, bytes: &'t [u8]) -> Result<&'t str> {
     })
 }
 
-/// What a rule is made of, for messages.
+/// The parts of a rule, for messages.
 const PARTS: &str =
     "`kind:`, `grade:`, `class:`, `function:`, `module:`, `only-module:` or `stack:`";
 

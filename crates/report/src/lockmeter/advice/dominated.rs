@@ -55,7 +55,7 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
             return None;
         }
         evidence.insert(1, Evidence::new("its part of the waits", blame, Unit::Part));
-        // What waiters waited for is the better witness.
+        // The waiters' blame is the better witness.
         strength = 0.3 * strength + 0.7 * blame;
     }
     Some(Advised {

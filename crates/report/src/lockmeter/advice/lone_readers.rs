@@ -40,7 +40,7 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
                 Unit::Count,
             ),
         ],
-        // That they meet one day is as likely as they had few chances to.
+        // They had few chances to meet, so they may well meet one day.
         confidence: Confidence::new(chances / (chances + 3.0), reads.acquisitions),
     })
 }

@@ -30,9 +30,9 @@ pub struct Advice {
     pub rule: &'static str,
     /// The lock it is about: index into [`MeterReport::locks`].
     pub lock: usize,
-    /// What to do and why, in one sentence without a full stop.
+    /// The remedy and its reason, in one sentence without a full stop.
     pub text: String,
-    /// What it rests on.
+    /// The figures that it rests on.
     pub evidence: Vec<Evidence>,
     /// How sure it is.
     pub confidence: Confidence,
@@ -41,7 +41,7 @@ pub struct Advice {
 /// A number that a suggestion rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// What it is.
+    /// The name of the figure.
     pub what: String,
     /// How much.
     pub value: f64,
@@ -55,7 +55,7 @@ impl Evidence {
     }
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Things.
@@ -86,7 +86,7 @@ impl fmt::Display for Evidence {
 /// A number that decides whether a rule speaks.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
-    /// What it is the least, or greatest, of.
+    /// The quantity that it is the least, or greatest, of.
     pub what: &'static str,
     /// As docs/advice.md writes it.
     pub value: &'static str,
@@ -97,7 +97,7 @@ pub struct Threshold {
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// What decides, besides [`COMMON`].
+    /// The rule's own thresholds, besides [`COMMON`].
     pub thresholds: &'static [Threshold],
     advise: fn(&Case<'_>) -> Option<Advised>,
 }
@@ -119,7 +119,7 @@ pub const RULES: &[Rule] = &[
 /// it.
 const LEAST_WAIT: f64 = 0.01;
 
-/// What all rules that want less waiting ask for.
+/// The thresholds of all rules that want less waiting.
 pub const COMMON: &[Threshold] =
     &[Threshold { what: "wait for the lock, of the measured time", value: "1 %" }];
 

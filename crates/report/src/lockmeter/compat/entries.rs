@@ -17,7 +17,7 @@ use lockwright_analysis::model::code_of;
 pub struct Entry {
     /// The lock's name, or the place's.
     pub name: String,
-    /// What was counted.
+    /// The counts.
     pub numbers: Numbers,
     /// Part of the measured time, 0 to 1: of holds, for readers of busy periods.
     pub utilisation: f64,
@@ -98,7 +98,7 @@ impl Thresholds {
     }
 }
 
-/// What is taken in mode `mode`.
+/// The acquisitions in mode `mode`.
 pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Section {
     let multi = multi_locks(report, mode);
     let mut section = Section {
@@ -142,7 +142,7 @@ fn place(site: &Site, call: CallNumbers<'_>) -> Place {
     (site.place, code_of(call.stack).and_then(|frame| frame.function.clone()))
 }
 
-/// What takes the lock in mode `mode`: its sites, by their numbers, and their calls.
+/// The sites that take the lock in mode `mode`: the sites, by their numbers, and their calls.
 fn calls(lock: &Lock, mode: Mode) -> impl Iterator<Item = (usize, &Site, CallNumbers<'_>)> {
     let sites = lock.sites.iter().enumerate().filter(move |(_, site)| site.mode == mode);
     sites.flat_map(|(index, site)| site.each_call().map(move |call| (index, site, call)))

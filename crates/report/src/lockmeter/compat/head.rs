@@ -18,7 +18,7 @@ pub const NOT_COPIED: &[&str] = &[
     "tables grow; what is lost for want of space is counted above, and takes no lock",
 ];
 
-/// What a reader of lockmeter's tables could take amiss.
+/// Points that a reader of lockmeter's tables could misread.
 const READ_THUS: &[&str] = &[
     "a lock is a class: all locks created at one place in the program",
     "SPIN counts all that waited, asleep or spinning, those included that gave up at a timeout",

@@ -68,7 +68,7 @@ pub fn render(report: &MeterReport, thresholds: &Thresholds) -> String {
     text
 }
 
-/// What the reader would take amiss.
+/// Points that a reader could misread.
 fn warnings(report: &MeterReport) -> Vec<&'static str> {
     let counted = report.processes.iter().filter(|process| process.bounces).count();
     let mut warnings = Vec::new();
@@ -190,7 +190,7 @@ fn word(text: &str) -> String {
 struct Names(HashMap<String, u32>);
 
 impl Names {
-    /// What the class of a lock is called: its own name, or where it was created; the end of what
+    /// The name of a lock's class: its own name, or where it was created; the end of what
     /// is too long. A second one of a name is `name#2`, as the kernel's.
     fn of(&mut self, lock: &Lock) -> String {
         let name = match code_of(&lock.created) {

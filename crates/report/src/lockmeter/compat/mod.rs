@@ -17,7 +17,7 @@ pub use head::NOT_COPIED;
 use lockwright_analysis::lockmeter::model::{MeterReport, Mode};
 use table::Machine;
 
-/// What the table is to show.
+/// The options of the table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CompatOptions {
     /// Locks that do not reach them are left out; totals are of all.

@@ -10,13 +10,13 @@ const MAX: usize = 8;
 /// Characters of a part in percent, parentheses included.
 const PART: usize = 7;
 
-/// What stands for a number that is not known.
+/// The text for an unknown number.
 const UNKNOWN: &str = "(   ?  )";
 
 /// A section: its titles, and its lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// What separates it from what comes before.
+    /// The rule before it.
     pub rule: &'static str,
     /// The two lines of titles.
     pub titles: [&'static str; 2],
@@ -24,7 +24,7 @@ pub struct Table {
     line: fn(&Entry, Role, &Machine) -> String,
 }
 
-/// What a line is of.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// A blank line.
@@ -37,7 +37,7 @@ enum Role {
     MultiLock,
 }
 
-/// What times are a part of.
+/// The whole that times are a part of.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     /// Its processors.

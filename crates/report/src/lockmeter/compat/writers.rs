@@ -14,9 +14,9 @@ pub struct WriterWaits {
 }
 
 impl WriterWaits {
-    /// Those of a call at site `site` of `lock`, which has its part of what is known of the site. Blame names the holders of each wait, so that a wait for one
-    /// holder is counted exactly once; waits that readers and writers had a part in are divided
-    /// between them. The time until a waiter that was woken runs is nobody's, and does not count.
+    /// The waits of a call at site `site` of `lock`: its part of the site's waits. Blame names the holders of each
+    /// wait, so that a wait for one holder is counted exactly once; waits that readers and writers had a part in are
+    /// divided between them. The time until a waiter that was woken runs is nobody's, and does not count.
     pub fn at(lock: &Lock, site: usize, call: CallNumbers<'_>) -> Self {
         let (mut by_writers, mut by_readers, mut ns) = (0u64, 0u64, 0.0);
         for blame in lock.blame.iter().filter(|blame| blame.waiter == site) {

@@ -13,7 +13,7 @@ use lockwright_console::error::{Error, Result};
 pub struct FailIf {
     /// As it was written.
     pub text: String,
-    /// What changes.
+    /// The metric that changes.
     pub metric: Metric,
     /// More than the limit is too much; else, less.
     pub above: bool,
@@ -86,7 +86,7 @@ pub struct Judged {
     pub lock: Option<Name>,
     /// The change that was judged.
     pub change: Change,
-    /// What came of it.
+    /// The outcome.
     pub verdict: Verdict,
 }
 

@@ -15,7 +15,7 @@ const MOST_SITES: usize = 5;
 /// Where the columns end.
 const COLUMNS: [usize; 3] = [44, 57, 70];
 
-/// What stands where a side has nothing to tell.
+/// The text for a side without a value.
 const NONE: &str = "-";
 
 /// Renders it, with the first `top` locks; 0: all.
@@ -150,7 +150,7 @@ impl Page {
     }
 }
 
-/// What a metric is on one side.
+/// The value of a metric on one side.
 pub fn value(metric: Metric, value: Option<f64>) -> String {
     let show: fn(f64) -> String = match metric {
         Metric::Wait | Metric::Hold => time,
@@ -175,7 +175,7 @@ fn side(runs: &Runs) -> String {
     )
 }
 
-/// What has become of a condition.
+/// The outcome of a condition.
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Exceeded => "exceeded",

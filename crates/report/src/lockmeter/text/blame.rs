@@ -156,7 +156,7 @@ fn write_holder(page: &mut Page<'_>, letter: &str, site: &Site) {
     }
 }
 
-/// What the site's holds were spent on.
+/// The activities during the site's holds.
 fn spent(page: &Page<'_>, site: &Site) -> Vec<String> {
     let held = site.numbers.hold_ns;
     if held <= 0.0 {

@@ -3,7 +3,7 @@
 use super::format::{NONE, count, maybe_time, percent, time};
 use lockwright_analysis::lockmeter::model::Numbers;
 
-/// What a row of the tables shows.
+/// The data of a row.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
     /// Its numbers.

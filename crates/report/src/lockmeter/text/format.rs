@@ -3,7 +3,7 @@
 
 use crate::prose::words::number;
 
-/// What stands where there is nothing to tell.
+/// The text for a missing value.
 pub const NONE: &str = "-";
 
 /// A time, in at most six characters: `48ns`, `1.23us`, `45.6ms`, `789s`.

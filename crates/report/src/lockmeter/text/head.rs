@@ -113,7 +113,7 @@ fn counted(report: &MeterReport) -> String {
         0 => acquired,
         given_up => format!("{acquired} and {} given up", number(given_up)),
     };
-    // Whose wait is not over is not counted as contended yet.
+    // A thread whose wait is not over is not counted as contended yet.
     let still = report.waiting.iter().filter(|w| matches!(w.at, At::Lock { .. })).count() as u64;
     let waiting = match still {
         0 => String::new(),
@@ -173,7 +173,7 @@ fn timed(report: &MeterReport) -> String {
     }
 }
 
-/// What the times of all processes were measured with. A rate is that of the process which had the
+/// The clock of all processes' times. A rate is that of the process which had the
 /// most time to find it.
 fn clock(processes: &[Process]) -> Option<String> {
     let longest = processes.iter().max_by_key(|process| process.elapsed_ns)?.clock;

@@ -128,7 +128,7 @@ pub(super) fn numbers(page: &Page<'_>, numbers: &Numbers, utilisation: f64) -> S
     })
 }
 
-/// What has no column since it is rarely there.
+/// Figures that have no column since they are rarely there.
 fn aside(numbers: &Numbers) -> String {
     let mut parts = Vec::new();
     if numbers.rejects > 0 {

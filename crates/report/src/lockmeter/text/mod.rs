@@ -28,11 +28,11 @@ use style::Style;
 pub struct TextOptions {
     /// With ANSI colours.
     pub colour: bool,
-    /// What to show.
+    /// The part to show.
     pub view: View,
 }
 
-/// What the sections share.
+/// The data that the sections share.
 struct Page<'r> {
     report: &'r MeterReport,
     view: View,

@@ -81,7 +81,7 @@ fn write_group(page: &mut Page<'_>, group: &[&Waiter]) {
     }
 }
 
-/// What a thread waits for, and where.
+/// The lock that a thread waits for, and where it waits.
 fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
     let report = page.report;
     let unknown = || ("something unknown".to_owned(), "an unknown place".to_owned());

@@ -356,7 +356,7 @@ fn semaphores(involved: &Involved<'_>, which: &[usize]) -> String {
     format!("{what}: {they} at 1, and nobody else has posted what a thread had taken")
 }
 
-/// What comes of a second acquisition.
+/// The consequence of a second acquisition.
 fn again(again: &Again) -> String {
     match again {
         Again::Blocks => "the second acquisition waits for the first".to_owned(),
@@ -372,7 +372,7 @@ fn again(again: &Again) -> String {
     }
 }
 
-/// What comes of a handler's taking what its own thread may hold.
+/// The consequence of a handler that takes a lock its own thread may hold.
 fn in_handler(what: &InHandler) -> String {
     let text = match what {
         InHandler::Again(Again::WriterBetween { writer }) => {
