@@ -66,7 +66,7 @@ impl Directory {
         }
     }
 
-    /// What file actions make of it.
+    /// The outcome of file actions on it.
     ///
     /// # Safety
     /// What `posix_spawn` takes for file actions, if it can be read.

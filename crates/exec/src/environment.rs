@@ -77,8 +77,8 @@ fn is_open_file(entry: &[u8]) -> bool {
 }
 
 /// Calls `go` with the environment without those entries of LD_PRELOAD: the others stay, in their
-/// order, and where there are none the variable goes. What it makes lies on the stack, as
-/// nothing else is the caller's. An environment of more than 250 KB goes on as it is.
+/// order, and where there are none the variable goes. The new environment lies on the stack, as the
+/// caller has no other memory. An environment of more than 250 KB goes on as it is.
 ///
 /// # Safety
 /// As for [`variables`].
@@ -188,7 +188,7 @@ fn write_others(text: &mut [MaybeUninit<u8>], list: &[u8], goes: fn(&[u8]) -> bo
 mod tests {
     use super::*;
 
-    /// What a program is given of `variables`.
+    /// The environment that a program gets from `variables`.
     fn given(variables: &[&CStr]) -> Vec<String> {
         let mut environment: Vec<_> = variables.iter().map(|text| text.as_ptr()).collect();
         environment.push(core::ptr::null());

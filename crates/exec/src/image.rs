@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_int};
 
 use crate::sys::read_at;
 
-/// What a program does with LD_PRELOAD.
+/// The effect of LD_PRELOAD on a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Image {
     /// Its loader loads the library.
@@ -22,7 +22,7 @@ pub enum Image {
     Unknown,
 }
 
-/// What loaders of other C libraries than glibc have in their names (`cli/run/target/obstacle.rs`).
+/// Parts of the names of other C libraries' loaders (`cli/run/target/obstacle.rs`).
 pub const OTHER_LOADERS: &[&[u8]] = &[b"ld-musl", b"uClibc", b"linker64"];
 
 /// How the libraries of sanitizers begin that must be the first of all (the same file).
@@ -165,7 +165,7 @@ impl Elf {
         (0..self.header_count.min(MOST_ENTRIES)).map_while(|index| self.segment(index))
     }
 
-    /// What is in its dynamic section.
+    /// The entries of its dynamic section.
     fn dynamic(&self, section: Segment) -> impl Iterator<Item = (u64, u64)> {
         const ENTRY: u64 = 16;
         (0..(section.len / ENTRY).min(MOST_ENTRIES)).map_while(move |index| {

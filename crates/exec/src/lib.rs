@@ -28,7 +28,7 @@ pub type Strings = *const *const c_char;
 /// The kernel follows so many interpreters of interpreters.
 const MOST_INTERPRETERS: usize = 5;
 
-/// What a program does with LD_PRELOAD.
+/// The effect of LD_PRELOAD on a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// There is none that could be executed.
@@ -43,8 +43,8 @@ pub enum Program {
     Unknown,
 }
 
-/// What the program of that name does. `preloaded` is the value of LD_PRELOAD: other libraries there
-/// may have to be the first. A program that has the function `own` itself is a refusing one.
+/// The effect on the program of that name. `preloaded` is the value of LD_PRELOAD: other libraries
+/// there may have to be the first. A program that has the function `own` itself is a refusing one.
 pub fn program(name: Name<'_>, preloaded: &[u8], own: Option<&CStr>) -> Program {
     let file = match name.open() {
         Ok(file) => file,

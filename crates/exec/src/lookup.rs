@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_int};
 pub use crate::sys::Failed;
 use crate::sys::{self, Open};
 
-/// What the C library looks through if there is no PATH.
+/// The path that the C library searches if there is no PATH.
 const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
 
 /// A longer path to a file is not looked up.
@@ -36,7 +36,7 @@ impl<'n> Found<'n> {
         }
     }
 
-    /// What it is called; empty if that is not known.
+    /// Its name; empty if that is not known.
     pub fn name(&self) -> &'n [u8] {
         match self {
             Self::Here(_, name) => name,

@@ -1,5 +1,4 @@
-//! Whether what a program passes to a call can be read at all. What cannot be is for the kernel to
-//! refuse.
+//! Whether what a program passes to a call can be read at all. The kernel refuses the rest.
 //!
 //! The kernel is asked by a system call that copies 8 bytes and then fails: `rt_sigprocmask` with no
 //! operation. Every program makes that call.

@@ -88,7 +88,7 @@ pub fn is_absent(path: &CStr, flags: c_int) -> bool {
     matches!(result, Err(libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::ELOOP))
 }
 
-/// What the file has at `offset`, as far as there is room.
+/// The file's bytes from `offset` on, as far as there is room.
 pub fn read_at(fd: c_int, buffer: &mut [u8], offset: u64) -> &[u8] {
     let arguments = [fd as usize, buffer.as_mut_ptr().addr(), buffer.len(), offset as usize];
     // SAFETY: the kernel writes to the buffer alone.

@@ -5,18 +5,18 @@ use crate::Version;
 /// A type of objects.
 #[derive(Debug)]
 pub struct Object {
-    /// What C calls it.
+    /// Its name in C.
     pub name: &'static str,
     /// Bytes that a program has for one.
     pub size: usize,
-    /// What is known in it, by any version.
+    /// Its known fields, of any version.
     pub fields: &'static [Field],
 }
 
 /// A field of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// What glibc calls it.
+    /// Its name in glibc.
     pub name: &'static str,
     /// Its bytes.
     pub size: usize,
@@ -245,7 +245,7 @@ objects! {
         /// The kernel's id of the thread. Before 2.43 the kernel clears it when the thread ends,
         /// and `pthread_join` waits for that.
         TID "tid" 4: 2, 31 => 720;
-        /// What the kernel clears since 2.43, and `pthread_join` waits at.
+        /// The word that the kernel clears since 2.43, and `pthread_join` waits at.
         JOIN_STATE "joinstate" 4: 2, 43 => 1576;
     }
 }

@@ -7,7 +7,7 @@ use core::fmt;
 pub struct Version {
     /// 2, since 1997.
     pub major: u16,
-    /// What a release raises.
+    /// The number that a release raises.
     pub minor: u16,
 }
 

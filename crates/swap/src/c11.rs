@@ -21,7 +21,7 @@ mod thrd {
     pub const TIMEDOUT: c_int = 4;
 }
 
-/// What C11 answers where pthreads answers this.
+/// The result of C11's function where pthreads' has this one.
 fn answer(error: c_int) -> c_int {
     match error {
         0 => thrd::SUCCESS,

@@ -170,7 +170,7 @@ global_asm!(
     to = sym personality,
 );
 
-/// What the unwinder calls for each frame that it meets: none of ours has anything to clean up.
+/// The unwinder calls this for each frame: none of ours has anything to clean up.
 unsafe extern "C" fn personality(
     _version: c_int,
     _actions: c_int,

@@ -19,8 +19,8 @@ use crate::rwlock::{self, RwLock};
 use crate::spin;
 use crate::table::Choice;
 
-/// How long a thread waits at most until it notices that it was cancelled: 10 ms. That is short for a
-/// person, and long compared with what leaving a queue and joining it again costs.
+/// How long a thread waits at most until it notices that it was cancelled: 10 ms. It is short for a
+/// person, and long compared with leaving a queue and joining it again.
 const SLICE: i64 = 10_000_000;
 
 /// A lock that the thread takes, and how to release it.
@@ -149,19 +149,19 @@ macro_rules! completed {
 }
 pub(crate) use completed;
 
-/// What to try of a mutex.
+/// The attempt to take a mutex.
 fn mutex_attempt<L: Choice>(m: *mut Mutex, site: usize) -> impl Fn(Deadline) -> Option<c_int> {
     // SAFETY: the caller's mutex.
     move |until| unsafe { mutex::lock_until::<L::Mutex>(m, Some(until), site) }
 }
 
-/// What to try of a reader-writer lock.
+/// The attempt to take a reader-writer lock.
 fn rwlock_attempt(l: *mut RwLock, mode: Mode, site: usize) -> impl Fn(Deadline) -> Option<c_int> {
     // SAFETY: the caller's lock.
     move |until| unsafe { rwlock::lock_until(l, mode, &until, site) }
 }
 
-/// What to try of a spinlock.
+/// The attempt to take a spinlock.
 fn spin_attempt<L: Choice>(s: *mut AtomicU32) -> impl Fn(Deadline) -> Option<c_int> {
     move |until| {
         // SAFETY: the caller's lock.

@@ -81,11 +81,11 @@ const SIGNALLED: u32 = 3;
 /// It was there when all were woken.
 const BROADCAST: u32 = 4;
 
-/// What the lock of the queue is.
+/// The lock of the queue.
 type Lock = RawHybridMutex<Guest<Plain>>;
 
 impl Cond {
-    /// What the C library has in such a word, and we too: bits of [`wrefs`].
+    /// The content of such a word, the C library's and ours: bits of [`wrefs`].
     #[inline]
     fn flags(&self) -> &AtomicU32 {
         // The place is below the number of words.
@@ -280,8 +280,8 @@ unsafe extern "C" fn sleep(waiter: *mut c_void) {
     unsafe { &*waiter.cast::<Waiter>() }.sleep();
 }
 
-/// What a cancelled waiter leaves behind: nothing in the queue, its signal to another, the mutex
-/// held.
+/// The cleanup of a cancelled waiter: it leaves nothing in the queue, its signal to another, the
+/// mutex held.
 unsafe extern "C" fn cancelled(waiter: *mut c_void) {
     // SAFETY: the record lies in a frame that the unwinder has yet to come to.
     let waiter = unsafe { &*waiter.cast::<Waiter>() };

@@ -9,7 +9,7 @@ use crate::{environment, os};
 /// The file.
 const FILE: &[u8] = b"LOCKWRIGHT_SWAP_COUNTS=";
 
-/// What is counted; the command reads them in this order (`cli/src/run/swap/counts.rs`).
+/// The counters; the command reads them in this order (`cli/src/run/swap/counts.rs`).
 #[derive(Clone, Copy)]
 #[repr(usize)]
 pub enum Count {

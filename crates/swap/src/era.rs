@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32};
 
 use crate::{os, tls};
 
-/// What only one process knows.
+/// Data of one process only.
 #[repr(C, align(4096))]
 struct Page {
     /// 0: it has not begun.
@@ -90,7 +90,7 @@ fn watch_forks() {
     unsafe { __register_atfork(None, None, Some(child), core::ptr::null()) };
 }
 
-/// What a lock is marked with that has been met in this era. Never 0: also a process whose era has
+/// The mark of a lock that has been met in this era. Never 0: also a process whose era has
 /// not begun yet takes no new lock for one that it has met.
 #[inline(always)]
 pub const fn met(era: u32) -> u32 {

@@ -12,7 +12,7 @@ use lockwright_exec::{Name, Program, Strings, environment as variables, readable
 use crate::counts::{Count, count};
 use crate::next;
 
-/// What a program has itself where other code than the C library's takes its locks.
+/// A symbol that a program defines if other code than the C library's takes its locks.
 const OWN: &CStr = c"pthread_mutex_lock";
 
 unsafe extern "C" {

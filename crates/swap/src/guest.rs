@@ -17,7 +17,7 @@ use crate::{era, numbers};
 pub trait Layout: Send + Sync + 'static {
     /// A bit that a word in memory has beyond what the lock knows of it. The lock never sets it.
     const MARK: u32;
-    /// What the locks keep for each thread.
+    /// The locks' data for each thread.
     fn storage() -> &'static Storage<PerCpu<Cell<Self>, AtomicUsize>>
     where
         Self: Sized;

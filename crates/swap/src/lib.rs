@@ -3,8 +3,8 @@
 //! the bytes that the program has for them.
 //!
 //! It is a guest in the program: no allocation, no lock of the C library's, no output, no panic
-//! across `extern "C"`, errno as it was. What it cannot replace (robust, priority-inheriting and
-//! process-shared objects) it forwards to the next definition, and counts.
+//! across `extern "C"`, errno as it was. It forwards calls on objects that it cannot replace
+//! (robust, priority-inheriting and process-shared ones) to the next definition, and counts them.
 
 #![no_std]
 

@@ -89,7 +89,7 @@ const fn is_replaced(kind: i32) -> bool {
     0 <= kind && kind <= ADAPTIVE
 }
 
-/// What mutexes run on: it keeps the word, the owner and the tail of one, 0 of a free one.
+/// The lock that mutexes run on: it keeps the word, the owner and the tail of one, 0 of a free one.
 pub trait OfMutex {
     /// Takes the lock.
     ///
@@ -114,7 +114,7 @@ pub trait OfMutex {
     unsafe fn unlock(m: *const Mutex);
 }
 
-/// What a thread finds a mutex to be.
+/// The sort of mutex that a thread finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Met {
     /// Ours, and marked.

@@ -1,7 +1,7 @@
 //! Numbers of threads, for locks that queue in nodes of their waiters: the lowest free one at a
 //! thread's first wait, given back at its end by the destructor of a key.
 //!
-//! What the locks keep for a number lies in statics that take no memory until they are used, and
+//! The locks' data for a number lies in statics that take no memory until they are used, and
 //! that a forked child gets zeroed: nobody waits there.
 
 use core::ffi::c_void;
@@ -23,7 +23,7 @@ struct Pages(Numbers<{ MOST.div_ceil(64) as usize }>);
 
 static NUMBERS: Pages = Pages(Numbers::new());
 
-/// What the locks keep for all numbers: zeroed, hence valid where zeroed memory is a valid `T`.
+/// The locks' data for all numbers: zeroed, hence valid where zeroed memory is a valid `T`.
 #[repr(C, align(4096))]
 pub struct Storage<T>([MaybeUninit<T>; MOST as usize]);
 
@@ -106,7 +106,7 @@ pub fn bound() -> u32 {
 #[cold]
 fn introduce() -> u32 {
     let era = era::current();
-    // What follows may take a lock; and without a key nobody would give a number back.
+    // The calls that follow may take a lock; and without a key nobody would give a number back.
     tls::set_number(era, tls::NONE);
     if UNSAFE.load(Relaxed) {
         return tls::NONE;

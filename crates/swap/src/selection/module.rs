@@ -7,7 +7,7 @@ use core::{ptr, slice};
 /// A loaded module.
 #[derive(Clone, Copy)]
 pub struct Module {
-    /// What is added to the addresses in its file.
+    /// The offset from addresses in its file to addresses in memory.
     pub bias: usize,
     /// Its file, as the loader knows it; empty: the program's.
     pub path: &'static [u8],

@@ -16,7 +16,7 @@ use crate::os;
 /// No pattern fits.
 const NONE: u32 = u32::MAX;
 
-/// What the command says.
+/// The command's answer.
 #[derive(Clone, Copy)]
 pub enum Answer {
     /// The pattern of this number fits.
@@ -48,7 +48,7 @@ struct Place {
     _unused: u32,
 }
 
-/// What is asked.
+/// The question.
 #[repr(C)]
 struct Question {
     /// Where the lock is, if it is in a module.
@@ -112,7 +112,7 @@ impl Described {
 
 /// An answer that is known.
 struct Known {
-    /// What the question is known by; 0: none.
+    /// The key of the question; 0: none.
     key: AtomicU64,
     /// The answer plus 2, modulo 2^32; 0: it is not there yet.
     answer: AtomicU32,
@@ -138,7 +138,7 @@ fn known(key: u64) -> Option<&'static Known> {
     })
 }
 
-/// What a call is known by, also when another module has taken the place of its own. Not 0.
+/// The key of a call, which differs if another module has taken the place of its own. Not 0.
 fn key(call: &Module, address: usize) -> u64 {
     // FNV-1a.
     let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
