@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * What these programs need of the kernel's BPF interface: helpers by their numbers (bpf(2),
- * bpf-helpers(7)), maps as BTF describes them. No header of the kernel is included, so that an
- * object depends on clang alone.
+ * The parts of the kernel's BPF interface that these programs need: helpers by their numbers
+ * (bpf(2), bpf-helpers(7)), maps as BTF describes them. No header of the kernel is included, so
+ * that an object depends on clang alone.
  */
 #ifndef LOCKWRIGHT_BPF_H
 #define LOCKWRIGHT_BPF_H

@@ -231,7 +231,7 @@ int contention_end(struct raw_args *context)
 	struct spinning *own = map_lookup(&spinning, &zero);
 	struct begun *slept;
 
-	/* The innermost wait on this processor first. Those within it have ended unseen: the kernel runs
+	/* The innermost wait on this processor first. Waits within it have ended unseen: the kernel runs
 	 * no program within itself. */
 	if (own) {
 		u32 depth = own->depth;

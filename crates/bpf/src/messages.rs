@@ -21,13 +21,13 @@ pub enum Message {
 /// Why nothing is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What is in the way.
+    /// The obstacle.
     pub why: Obstacle,
-    /// What the kernel or the loader said.
+    /// The message of the kernel or the loader.
     pub error: String,
 }
 
-/// What is in the way.
+/// An obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Obstacle {
@@ -77,11 +77,11 @@ pub struct Kernel {
     pub waits: u64,
     /// Time waited in all of them, ns.
     pub waited_ns: u64,
-    /// What is missing.
+    /// The lost counts.
     pub lost: Lost,
 }
 
-/// What is missing of what was counted.
+/// Lost counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Waits for which there was no row left, and the time waited in them, ns.
@@ -103,7 +103,7 @@ pub struct Lost {
 /// A place in a program that waits or wakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// What rows call it.
+    /// Its number in rows.
     pub id: u64,
     /// The process.
     pub tgid: u32,
@@ -158,7 +158,7 @@ pub struct Futexes {
     pub waiting: Vec<(u64, u32, u64, u32, u64)>,
     /// Calls that ended.
     pub calls: u64,
-    /// What is missing.
+    /// The lost counts.
     pub lost: Lost,
 }
 

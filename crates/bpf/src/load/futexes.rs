@@ -174,7 +174,7 @@ impl Running {
         let [calls, rows_lost, rows_ns, begins, stacks, unmatched, waitv] =
             counters[..].try_into().map_err(|_| other("counters are missing".into()))?;
         let lost = Lost { rows: rows_lost, rows_ns, begins, stacks, unmatched, missed, waitv };
-        // What came while they went.
+        // The entries that came meanwhile.
         while let Some(copy) = self.copies.next() {
             places.extend(parse(&copy).filter(|place| place.id != 0));
         }

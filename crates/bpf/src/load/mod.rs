@@ -97,7 +97,7 @@ fn other(error: String) -> Refusal {
     Refusal { why: Obstacle::Other, error }
 }
 
-/// What is in the way, by the error of the kernel that is behind one of the loader's.
+/// The obstacle, by the error of the kernel that is behind one of the loader's.
 fn refusal(error: &(dyn std::error::Error + 'static), point: Option<&str>) -> Refusal {
     let (mut text, mut source, mut code) = (error.to_string(), Some(error), None);
     while let Some(error) = source {
