@@ -27,8 +27,8 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["usage_error"],
             &["streams"],
-            &["sink"],
-            &["error", "own_stack", "status"],
+            &["own_stack", "sink"],
+            &["error", "status"],
             &["args", "fresh_line", "inherited", "manual", "plain", "seed", "shell", "whole_file"],
         ],
     },
