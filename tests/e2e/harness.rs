@@ -656,3 +656,11 @@ pub fn told_of_library(
     assert_eq!(run.text(), alone.text(), "{}", run.stderr);
     Some(run)
 }
+
+/// How often a test repeats what chance decides: `whole` times in `cargo xtask test --all`, else `part` times.
+pub fn repeats(whole: u32, part: u32) -> u32 {
+    match std::env::var_os("LOCKWRIGHT_WHOLE") {
+        Some(_) => whole,
+        None => part,
+    }
+}

@@ -5,16 +5,14 @@ use std::time::Duration;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Node, Thread};
 
-use crate::harness::{check_with, ledgers, program, signal, until};
-
-const RUNS: u32 = 200;
+use crate::harness::{check_with, ledgers, program, repeats, signal, until};
 
 #[test]
-fn two_hundred_kills_lose_nothing() {
+fn kills_lose_nothing() {
     let program = program("pairs.c");
     let mut random = 0x2545_f491_4f6c_dd1du64;
     let mut most = 0;
-    for round in 0..RUNS {
+    for round in 0..repeats(200, 50) {
         random =
             random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let delay = Duration::from_micros(random >> 33 & 0x7fff);

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use lockwright_ledger::Ledger;
 
-use crate::harness::{Running, Scratch, check, ledgers, native};
+use crate::harness::{Running, Scratch, check, ledgers, native, repeats};
 use crate::mariadb::{Served, Tools, serve};
 use crate::programs::known;
 
-/// Where nothing else is said; with `LOCKWRIGHT_CI=1` [`CI_SECONDS`].
-const SECONDS: u64 = 20;
-const CI_SECONDS: u64 = 120;
+/// How long it soaks if `LOCKWRIGHT_SOAK_SECONDS` does not say: in `cargo xtask test --all`, and else.
+const WHOLE_SECONDS: u32 = 120;
+const SECONDS: u32 = 15;
 
 /// Rounds at the least, however slow the machine. After the first, all that is to be learned has
 /// been seen once.
@@ -30,7 +30,7 @@ const RESIDENT: u64 = 96 << 20;
 #[test]
 fn mariadb_does_not_fill_the_ledger() {
     let Some(tools) = Tools::find() else { return };
-    let usual = if std::env::var_os("LOCKWRIGHT_CI").is_some() { CI_SECONDS } else { SECONDS };
+    let usual = repeats(WHOLE_SECONDS, SECONDS).into();
     let seconds = std::env::var("LOCKWRIGHT_SOAK_SECONDS").ok();
     let seconds = seconds.map_or(usual, |text| text.parse().expect("a number of seconds"));
     let scratch = Scratch::new();

@@ -6,7 +6,7 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Cell, Meter, Site, wait_kind};
 
 use super::run::{EXACT, How, agree, finish, meter, repeatedly, start};
-use crate::harness::{program, signal};
+use crate::harness::{program, repeats, signal};
 
 #[test]
 fn a_killed_process_leaves_its_totals_and_what_it_held() {
@@ -26,10 +26,10 @@ fn a_killed_process_leaves_its_totals_and_what_it_held() {
 }
 
 #[test]
-fn fifty_kills_lose_nothing() {
+fn kills_lose_nothing() {
     let program = program("pairs.c");
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
-    for round in 0..50 {
+    for round in 0..repeats(50, 15) {
         random =
             random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let delay = Duration::from_micros(random >> 33 & 0x7fff);

@@ -39,11 +39,14 @@ pub fn clippy() -> Result<(), String> {
 }
 
 /// Programs that run end to end mostly sleep, so more of them than CPUs run at once.
-pub fn tests() -> Result<(), String> {
+pub fn tests(extent: Extent) -> Result<(), String> {
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let test = |arguments: &[&str]| {
         let mut command = cargo_command();
         command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
+        if extent == Extent::Whole {
+            command.env("LOCKWRIGHT_WHOLE", "1");
+        }
         tests_pass(&mut command)
     };
     let mut rest = vec!["test", "--workspace", "--no-fail-fast"];
