@@ -103,7 +103,7 @@ fn files_with_mistakes() {
     fs::write(&file, "root:x:0:0\n").unwrap();
     let run = fails(&["--baseline", text(&file), "--", "true"], 2);
     assert!(run.stderr.contains("name a file that --write-baseline wrote"), "{}", run.stderr);
-    assert!(!run.stderr.contains("write it anew"), "{}", run.stderr);
+    assert!(!run.stderr.contains("write it again"), "{}", run.stderr);
 }
 
 #[test]

@@ -32,7 +32,7 @@ const RUN_FILES: &[Entry] = &[
     (
         "$XDG_RUNTIME_DIR/lockwright, /dev/shm/lockwright-UID, ${TMPDIR:-/tmp}/lockwright-UID",
         "The first of these that can be used holds the ledgers, unless --ledger-dir names another; where \
-         another user has taken the names, a directory beside them of a name that nobody can guess. Root \
+         another user has taken the names, a directory next to them with a name that nobody can guess. Root \
          skips the first: servers that change to another account could not write there.",
     ),
     (
@@ -106,11 +106,11 @@ pub const CHECK: Manual = Manual {
         ("lockwright check --keep -- ./server; lockwright report DIR", "Report later, or again."),
         (
             "lockwright check --sarif locks.sarif -- ./tests",
-            "Findings beside the source lines, where a code host or an editor reads SARIF.",
+            "Findings next to the source lines, where a code host or an editor reads SARIF.",
         ),
         (
             "lockwright check --github --junit locks.xml -- ctest -j4",
-            "In CI: all tests at once, findings beside the source lines and in the list of tests.",
+            "In CI: all tests at once, findings next to the source lines and in the list of tests.",
         ),
         (
             "lockwright check --gen-suppressions=known.supp -- ./tests",

@@ -58,9 +58,9 @@ fn what_goes_undestroyed_is_counted() {
         ("untidy_moved", "before realloc moved it"),
         ("untidy_unmapped", "before its memory was unmapped"),
         ("untidy_frame", "before its function returned"),
-        ("untidy_twice", "before its place was initialised anew"),
-        ("untidy_block", "before its place was initialised anew"),
-        ("untidy_pool", "before its place was initialised anew"),
+        ("untidy_twice", "before its memory was initialised again"),
+        ("untidy_block", "before its memory was initialised again"),
+        ("untidy_pool", "before its memory was initialised again"),
         ("untidy_thread", "before its thread ended"),
         ("untidy_exit", "before the process ended"),
     ] {
@@ -99,7 +99,11 @@ fn without_memory_it_ends_says_so_and_the_program_goes_on() {
     let run = run("starved");
     // The ledger cannot grow either, where the process may map nothing more.
     assert_eq!(run.code(), 125, "{}", run.stderr);
-    assert!(run.stderr.contains("tracking of objects ended for want of memory"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("tracking of objects ended because there was no memory"),
+        "{}",
+        run.stderr
+    );
     assert!(run.stderr.contains("could map no more memory for the ledger"), "{}", run.stderr);
     assert_eq!(run.text(), "the end\n");
 }

@@ -117,7 +117,7 @@ fn locks(measured: &Measured<'_, '_>, detailed: usize) -> Section {
         } }
     });
     let body = html! {
-        (table("Lock classes, the longest waits in all first", LOCKS, &rows))
+        (table("Lock classes by total wait", LOCKS, &rows))
         (left_out(left, "lock class", "--json"))
     };
     Section::new("locks", "Locks", body).counting(report.locks.len())

@@ -79,7 +79,7 @@ const OF_SITES: &[(Metric, OfSite)] = &[
 
 const ELAPSED: Metric = seconds("lockwright_elapsed", "How long was measured.", MetricType::Gauge);
 
-const LOST: Metric = counter("lockwright_lost_records", "Records lost for want of space.");
+const LOST: Metric = counter("lockwright_lost_records", "Records lost because there was no space.");
 
 /// Names and values, in order.
 type Labels = Vec<(&'static str, String)>;

@@ -42,7 +42,7 @@ pub fn gap(missing: &Missing) -> Gap {
         Missing::ObjectsStopped { out_of_memory } => {
             let (why, help) = match out_of_memory {
                 true => (
-                    "for want of memory",
+                    "because there was no memory",
                     "raise the process's memory limits, or leave objects out: --no-objects",
                 ),
                 false => (
@@ -141,7 +141,7 @@ pub fn note(note: &Note) -> String {
             "the ledger is damaged, or made up: {rows} of its rows claim what others have claimed before; that is left out"
         ),
         Note::AllocationsLost(lost) => format!(
-            "{lost} allocations could not be tracked for want of memory: locks in them go by where they \
+            "{lost} allocations could not be tracked because there was no memory: locks in them go by where they \
              were first taken"
         ),
         Note::PairsFolded(pairs) => {

@@ -125,7 +125,7 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
             format!("{name} is initialised again while it is held"),
             vec![
                 holds(holder),
-                "the next thread enters beside the holder, whose unlock then frees what it does not hold"
+                "the next thread enters while the holder is still inside, and the holder then unlocks a lock that it no longer holds"
                     .into(),
             ],
             vec![
@@ -250,7 +250,7 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
             ],
             vec![
                 format!(
-                    "change what is waited for with {name} held, though it be atomic; the signal may follow the unlock"
+                    "hold {name} while you change the condition, even if it is atomic; you may signal after unlocking"
                 ),
                 "if nothing is waited for that changes here, suppress this".into(),
             ],
@@ -346,7 +346,7 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
             format!("{name}, for which one sleeps, is taken inside {others}"),
             vec![
                 format!("{who} may sleep for {name} with {others} locked"),
-                "whoever wants that spins until it wakes".into(),
+                "any thread that wants it spins until the sleeper wakes".into(),
             ],
             vec![format!("take {name} before {others}, or make that a lock that sleeps, too")],
         ),
@@ -356,7 +356,7 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
                 format!("{call}, which may sleep, is called with spinlock {name} held"),
                 vec![
                     format!("{who} may sleep in {call} with {name} locked"),
-                    "whoever wants that spins until it wakes".into(),
+                    "any thread that wants it spins until the sleeper wakes".into(),
                 ],
                 vec![format!(
                     "release {name} before {call}, or make it a lock for which one sleeps"

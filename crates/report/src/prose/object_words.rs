@@ -198,7 +198,7 @@ pub fn gone(how: u8) -> Gone {
             now: ("", " is moved by realloc"),
             then: "realloc moved it",
             act: ("moves", " with realloc"),
-            evidence: "realloc moved the block that it is in: who uses it goes on in the old one",
+            evidence: "realloc moved its block: a thread that uses it continues in the old block",
             help: "or give it a block of its own, and keep a pointer to that in the one that grows",
         },
         object_end::UNMAPPED => Gone {
@@ -237,9 +237,9 @@ pub fn gone(how: u8) -> Gone {
             help: "",
         },
         object_end::REUSED => Gone {
-            now: ("the place of ", " is initialised anew"),
-            then: "its place was initialised anew",
-            act: ("initialises anew the place of", ""),
+            now: ("the place of ", " is initialised again"),
+            then: "its memory was initialised again",
+            act: ("initialises again the memory of", ""),
             evidence: "one is initialised where it was: its function, its block or another use of its memory was \
                        over, or it is initialised twice",
             help: "",

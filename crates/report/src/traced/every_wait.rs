@@ -13,9 +13,8 @@ const CALLERS: usize = 2;
 /// ends with a newline.
 pub fn render(waits: &[EveryWait<'_>], kernel: &KernelReport, view: TracedView) -> String {
     let (on, off) = if view.colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    let mut out = format!(
-        "\n{on}EVERY WAIT FOR A LOCK{off}, the program's and the kernel's, the longest waits in all first\n"
-    );
+    let mut out =
+        format!("\n{on}EVERY WAIT FOR A LOCK{off} by total wait, the program's and the kernel's\n");
     if waits.is_empty() {
         return out + "  none\n";
     }

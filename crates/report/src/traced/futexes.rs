@@ -33,7 +33,7 @@ pub fn render(report: &FutexReport, view: TracedView) -> String {
         count(report.wakes.0, "call"),
         count(report.wakes.1, "thread"),
     );
-    out += "  only waits: a futex tells of no acquisition without one, and of no hold\n";
+    out += "  only waits: a futex shows no acquisition without a wait, and no hold\n";
     out += &lost::section(&report.lost);
     out.push('\n');
     page.section("LOCKS", &report.locks, of_locks.1, &mut out);
@@ -56,7 +56,7 @@ struct Page<'r> {
 impl Page<'_> {
     fn section(&self, title: &str, locks: &[FutexLock], all_ns: u64, out: &mut String) {
         let (on, off) = if self.view.colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-        *out += &format!("{on}{title}, the longest waits in all first{off}\n");
+        *out += &format!("{on}{title} by total wait{off}\n");
         if locks.is_empty() {
             *out += "  none\n\n";
             return;

@@ -25,7 +25,7 @@ pub fn render(report: &KernelReport, view: TracedView) -> String {
         count(report.waiters.len() as u64, "thread"),
         duration(report.waited_ns as f64),
     );
-    out += "  only waits: the kernel tells of no acquisition without one, and of no hold\n";
+    out += "  only waits: the kernel shows no acquisition without a wait, and no hold\n";
     out += &lost::section(&report.lost);
     if !report.has_symbols {
         out += "  no names: /proc/kallsyms shows no addresses (sysctl kernel.kptr_restrict=1, as root)\n";
@@ -36,9 +36,9 @@ pub fn render(report: &KernelReport, view: TracedView) -> String {
         return out;
     }
     let (on, off) = if view.colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    out += &format!("{on}LOCKS, the longest waits in all first{off}\n");
+    out += &format!("{on}LOCKS by total wait{off}\n");
     out += &locks(report, view);
-    out += &format!("\n{on}WAITERS, the longest waits in all first{off}\n{HEADINGS}\n");
+    out += &format!("\n{on}WAITERS by total wait{off}\n{HEADINGS}\n");
     let shown = view.shown(report.waiters.len());
     for waiter in &report.waiters[..shown] {
         out += &format!("{}  {}\n", row(&waiter.waits, report.waited_ns), who(waiter));

@@ -87,7 +87,7 @@ impl Baseline {
                 _ => unread.help(OTHER),
             }
         })?;
-        let anew = || format!("write it anew: --write-baseline {file}");
+        let again = || format!("write it again: --write-baseline {file}");
         let value: serde_json::Value = serde_json::from_str(&text)
             .map_err(|error| wrong(format!("{file} is not JSON: {error}")).help(OTHER))?;
         if value["schema"] != SCHEMA {
@@ -99,11 +99,11 @@ impl Baseline {
         }
         if value["version"] != VERSION {
             let seen = &value["version"];
-            return Err(wrong(format!("{file} is of version {seen}, not {VERSION}")).help(anew()));
+            return Err(wrong(format!("{file} is of version {seen}, not {VERSION}")).help(again()));
         }
         // From the text: the error tells the line.
         let document: Document = serde_json::from_str(&text)
-            .map_err(|error| wrong(format!("{file} is damaged: {error}")).help(anew()))?;
+            .map_err(|error| wrong(format!("{file} is damaged: {error}")).help(again()))?;
         Ok(Self { file, entries: document.findings })
     }
 
@@ -245,13 +245,13 @@ mod tests {
             (
                 Some("{\"schema\": \"lockwright-baseline\", \"version\": 1}"),
                 "of version 1, not 2",
-                "anew",
+                "again",
             ),
-            (Some("{\"schema\": \"lockwright-baseline\", \"version\": 2}"), "is damaged", "anew"),
+            (Some("{\"schema\": \"lockwright-baseline\", \"version\": 2}"), "is damaged", "again"),
             (
                 Some("{\"schema\": \"lockwright-baseline\", \"version\": 2,\n\"findings\": [7]}"),
                 "is damaged: invalid type: integer `7`, expected struct Entry at line 2 column",
-                "anew",
+                "again",
             ),
         ] {
             if let Some(text) = text {

@@ -231,8 +231,8 @@ fn how_the_memory_went_is_told() {
         (EXIT, "ends the process with", "left behind by the process", "process ended"),
         (
             REUSED,
-            "initialises anew the place of",
-            "is initialised anew",
+            "initialises again the memory of",
+            "is initialised again",
             "or it is initialised twice",
         ),
     ] {

@@ -64,7 +64,7 @@ const SORTS: &[Hidden] = &[
         id: "rust-std",
         what: "the locks of Rust's std::sync are futexes of its own",
         help: &[
-            "use `lockwright::sync` in place of `std::sync`, which takes a change of `use` lines only: docs/locks.md",
+            "use `lockwright::sync` instead of `std::sync`, which takes a change of `use` lines only: docs/locks.md",
         ],
         is_certain: true,
         waits: true,
@@ -131,7 +131,7 @@ const SORTS: &[Hidden] = &[
         id: "tbb",
         what: "the mutexes of oneTBB are atomics and futexes of its own",
         help: &[
-            "use std::mutex in place of tbb::mutex and tbb::spin_mutex while you check, or",
+            "use std::mutex instead of tbb::mutex and tbb::spin_mutex while you check, or",
             ANNOTATE,
         ],
         is_certain: true,

@@ -139,7 +139,7 @@ pub fn of_modules(file: &Path, libraries: &[PathBuf], blocked: bool) -> Vec<Find
         findings.push(locks_elsewhere(&seen, program.has(Mark::Opens)));
     }
     if program.has(Mark::Rust) && program.has(Mark::Tells) {
-        let what = "it tells lockwright of locks of its own; those of std::sync and parking_lot that it uses beside them are not seen";
+        let what = "it tells lockwright of locks of its own; those of std::sync and parking_lot that it also uses are not seen";
         findings.push(
             Finding::new("tells", Effect::Note, what)
                 .help("use `lockwright::sync`, or `Traced`, for those too: docs/locks.md"),

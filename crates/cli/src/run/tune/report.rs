@@ -111,7 +111,7 @@ impl Report {
             let names: Vec<String> =
                 outcome.as_fast.iter().map(|&lock| format!("`{}`", self.lock(lock))).collect();
             let are = if names.len() == 1 { "is" } else { "are" };
-            let _ = write!(text, " {} {are} as fast, as far as can be told.", words::join(&names));
+            let _ = write!(text, " {} {are} as fast, as far as this shows.", words::join(&names));
         }
         text
     }
@@ -295,7 +295,7 @@ mod tests {
         let few = first(&[100.0, 100.0, 200.0], 3, None);
         assert_eq!(few, "Too few rounds to tell anything: it takes 6 (--rounds).");
         let tied = first(&[100.0, 100.0, 200.0, 200.0], 10, None);
-        assert!(tied.ends_with("is as fast, as far as can be told."), "{tied}");
+        assert!(tied.ends_with("is as fast, as far as this shows."), "{tied}");
         let alone = first(&[100.0, 100.0], 10, None);
         assert!(alone.ends_with("differ by a factor of 1.00 to 1.00."), "{alone}");
         assert_eq!(

@@ -35,11 +35,11 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
         ),
         evidence: vec![
             Evidence::new(
-                format!("asleep, of the holds by {}", words::site(site)),
+                format!("share of the hold time spent asleep by {}", words::site(site)),
                 share,
                 Unit::Part,
             ),
-            Evidence::new("asleep with it in all", nested.ns, Unit::Ns),
+            Evidence::new("total sleep while holding it", nested.ns, Unit::Ns),
             Evidence::new("sleeps", nested.count as f64, Unit::Count),
             case.waited(),
         ],

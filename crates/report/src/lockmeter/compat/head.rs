@@ -15,7 +15,7 @@ pub const NOT_COPIED: &[&str] = &[
     "each hold has its own time of acquisition, which nested holds leave alone",
     "MAX is of this measurement, not of all since lockmeter was switched on",
     "counters have 64 bits",
-    "tables grow; what is lost for want of space is counted above, and takes no lock",
+    "tables grow; what is lost because there was no space is counted above, and takes no lock",
 ];
 
 /// Points that a reader of lockmeter's tables could misread.
@@ -66,7 +66,7 @@ pub fn render(report: &MeterReport, thresholds: &Thresholds, machine: &Machine) 
     line("");
     line("Unlike lockmeter:");
     NOT_COPIED.iter().for_each(|words| line(&format!("  - {words}")));
-    line("As lockmeter, but for user space:");
+    line("As lockmeter, for user space:");
     READ_THUS.iter().for_each(|words| line(&format!("  - {words}")));
     line("");
     text

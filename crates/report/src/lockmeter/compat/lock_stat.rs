@@ -76,7 +76,7 @@ fn warnings(report: &MeterReport) -> Vec<&'static str> {
         warnings.push("bounces were not counted and are 0; holdtime-min is within 1 % - measure with --compat lock_stat");
     }
     if report.lost > 0 {
-        warnings.push("records were lost for want of space - numbers are too small");
+        warnings.push("records were lost because there was no space - numbers are too small");
     }
     if report.holds() != Some(lockwright_analysis::lockmeter::model::Holds::Exact) {
         warnings.push("not all holds were timed - holdtime-total and holdtime-avg are estimates");

@@ -144,7 +144,7 @@ fn rows(lock: &Lock) -> Vec<usize> {
 }
 
 fn write_holder(page: &mut Page<'_>, letter: &str, site: &Site) {
-    let how = if site.cond_reacquire { "taken back by the condition wait in " } else { "" };
+    let how = if site.cond_reacquire { "re-locked after the condition wait in " } else { "" };
     let place = page.style.name(&page.place(&site.stack));
     page.line(&format!("  {letter} = {how}{place}"));
     for (i, line) in page.stacks.callers(&site.stack).iter().enumerate() {

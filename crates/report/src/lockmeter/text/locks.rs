@@ -17,12 +17,12 @@ const LEAST_PART: f64 = 0.01;
 /// Writes the section.
 pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
     let order = match page.view.sort {
-        Sort::Wait => "the longest waits in all first",
-        Sort::Hold => "the longest holds in all first",
-        Sort::Acquisitions => "the most acquisitions first",
-        Sort::Contended => "the most contended acquisitions first",
+        Sort::Wait => "by total wait",
+        Sort::Hold => "by total hold",
+        Sort::Acquisitions => "by acquisitions",
+        Sort::Contended => "by contended acquisitions",
     };
-    page.section("LOCKS", &format!(", {order}"));
+    page.section("LOCKS", &format!(" {order}"));
     headings().iter().for_each(|line| page.line(line));
     for (number, lock) in (1..).zip(&selection.locks) {
         write_lock(page, number, lock);
@@ -94,7 +94,7 @@ fn write_sites(page: &mut Page<'_>, lock: &Lock, mode: Mode) {
         rest.clear();
     }
     for site in shown {
-        let how = if site.cond_reacquire { "taken back by the condition wait in " } else { "" };
+        let how = if site.cond_reacquire { "re-locked after the condition wait in " } else { "" };
         let line = format!("   {how}{}{}", page.place(&site.stack), aside(&site.numbers));
         page.line(&line);
         page.line(&numbers(page, &site.numbers, lock.utilisation_by(site)));

@@ -68,11 +68,11 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
             ];
         }
         Evidence::TakenByThreads => format!("the orders were taken by {}", involved.threads()),
-        Evidence::Unordered(by) => {
-            format!("no {} orders the {} paths", any(by), number(n))
+        Evidence::Unordered(_) => {
+            format!("the {} paths can run at the same time", number(n))
         }
-        Evidence::NoGate if n == 2 => "no lock is held on both paths".to_owned(),
-        Evidence::NoGate => "no lock is held on two of the paths".to_owned(),
+        Evidence::NoGate if n == 2 => "no common lock protects both paths".to_owned(),
+        Evidence::NoGate => "no common lock protects two of the paths".to_owned(),
         Evidence::Timeout { step } => {
             format!("{} can back out: it waits with a timeout", thread(*step))
         }
@@ -92,7 +92,7 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
             thread(*step)
         ),
         Evidence::NoWriter { lock: of } => format!(
-            "no thread is on record that is sure to be able to write {} meanwhile",
+            "no recorded thread is sure to be able to write {} meanwhile",
             lock(*of)
         ),
         Evidence::DoubtfulGate { steps: [a, b], class } => format!(
@@ -305,25 +305,6 @@ fn is_thread(lock: &LockInfo) -> bool {
 }
 
 /// "thread creation, join or barrier".
-fn any(by: &[OrderedBy]) -> String {
-    let names: Vec<&str> = by.iter().map(|by| means(*by)).collect();
-    match &names[..] {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        _ => names.concat(),
-    }
-}
-
-fn means(by: OrderedBy) -> &'static str {
-    match by {
-        OrderedBy::Creation => "thread creation",
-        OrderedBy::Join => "join",
-        OrderedBy::Barrier => "barrier",
-        OrderedBy::Post => "semaphore",
-        OrderedBy::Release => "release",
-        OrderedBy::Once => "pthread_once",
-    }
-}
-
 fn crossing(crossing: &Crossing) -> String {
     let Crossing { by, from, to } = crossing;
     match by {
