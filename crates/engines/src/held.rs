@@ -5,15 +5,22 @@
 //! instructions, and leaves the stack as it found it. Hence the order of stores: an entry is
 //! reserved (the top is raised) before it is filled, and its address is stored last and cleared
 //! first; a handler pushes above whatever is in flux.
+//!
+//! Other threads look at the stack meanwhile, and some take a lock off it. So the words that they access,
+//! here and in the entries, are accessed atomically by all, and no reference to an entry is made: its
+//! thread has copies. What other threads see may be of several moments. It is exact only while the thread
+//! waits (`lockdep/walk.rs`), and a hint otherwise.
 
 use core::marker::PhantomData;
+use core::mem::offset_of;
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::{AtomicU64, compiler_fence};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::StackWords;
 
+use crate::compare;
 use crate::near::near;
 
 /// What an engine notes of a held lock.
@@ -28,6 +35,56 @@ pub unsafe trait Entry: Copy + Default {
     fn set_dead(&mut self);
     /// Address of the lock.
     fn addr(&self) -> u64;
+
+    /// A copy of an entry of the calling thread's.
+    ///
+    /// # Safety
+    /// `entry` is one, in its array.
+    unsafe fn load(entry: *const Self) -> Self;
+
+    /// Stores all of an entry of the calling thread's.
+    ///
+    /// # Safety
+    /// As [`Entry::load`].
+    unsafe fn store(entry: *mut Self, held: &Self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            Self::store_but_addr(entry, held);
+            set_addr(entry, held.addr());
+        }
+    }
+
+    /// Stores all of an entry of the calling thread's but the address.
+    ///
+    /// # Safety
+    /// As [`Entry::load`].
+    unsafe fn store_but_addr(entry: *mut Self, held: &Self);
+
+    /// A copy of an entry that may be another thread's: what other threads may know of it.
+    ///
+    /// # Safety
+    /// `entry` is in the array of a thread, or was.
+    unsafe fn look(entry: *const Self) -> Self;
+}
+
+/// A word of memory that other threads access meanwhile.
+///
+/// # Safety
+/// `word` stays mapped and is only accessed atomically, except by its one writer who reads it.
+#[inline(always)]
+pub unsafe fn word<'a>(word: *const u64) -> &'a AtomicU64 {
+    // SAFETY: the caller's promise; words are aligned.
+    unsafe { AtomicU64::from_ptr(word.cast_mut()) }
+}
+
+/// Address of the lock that `entry` is, which another thread may be taking off.
+///
+/// # Safety
+/// An entry in a thread's array.
+#[inline(always)]
+pub unsafe fn addr_of<E: Entry>(entry: *const E) -> u64 {
+    // SAFETY: the caller's promise; an entry begins with its address. Relaxed: as in `set_addr`.
+    unsafe { word(entry.cast()) }.load(Relaxed)
 }
 
 /// Stores the address of the lock that `entry` is.
@@ -39,7 +96,21 @@ pub unsafe fn set_addr<E: Entry>(entry: *mut E, addr: u64) {
     // SAFETY: the caller's promise; an entry begins with its address. Relaxed: another thread
     // believes it only while this one waits, which is published with Release, or takes it for a
     // hint.
-    unsafe { AtomicU64::from_ptr(entry.cast()) }.store(addr, Relaxed);
+    unsafe { word(entry.cast()) }.store(addr, Relaxed);
+}
+
+/// Changes an entry of the calling thread's, except for its address.
+///
+/// # Safety
+/// `entry` is one, in its array.
+pub unsafe fn update<E: Entry>(entry: *mut E, change: impl FnOnce(&mut E)) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut held = E::load(entry);
+        change(&mut held);
+        // Another thread may have taken the lock off since: the address stays as it is.
+        E::store_but_addr(entry, &held);
+    }
 }
 
 /// The stack of one thread: the words of its row that say where it is.
@@ -78,7 +149,7 @@ impl<E: Entry> HeldStack<E> {
     #[inline(always)]
     fn set_top(&mut self, top: *mut E) {
         // SAFETY: own word. Relaxed: as in `set_addr`.
-        unsafe { AtomicU64::from_ptr(&raw mut self.0.top) }.store(top as u64, Relaxed);
+        unsafe { word(&raw const self.0.top) }.store(top as u64, Relaxed);
     }
 
     /// Entries above "nothing held", those in flux or given up included.
@@ -96,7 +167,10 @@ impl<E: Entry> HeldStack<E> {
     /// There is room for one more entry, and the stack is not [shut](HeldStack::shut).
     #[inline(always)]
     pub fn has_room(&self) -> bool {
-        self.0.top < self.0.limit
+        // SAFETY: own words, of which another thread may change the limit.
+        unsafe {
+            compare::is_below::<{ offset_of!(StackWords, limit) }>(self.0.top, &raw const self.0)
+        }
     }
 
     /// Entry `i`, from 1 for the outermost; 0 is "nothing held".
@@ -106,11 +180,39 @@ impl<E: Entry> HeldStack<E> {
         unsafe { (self.0.base as *mut E).add(i as usize) }
     }
 
-    /// The held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
+    /// A copy of entry `i`, which is no more than the depth.
     #[inline]
-    pub fn entries(&self) -> &[E] {
-        // SAFETY: entries up to the top are initialised (the array began blank).
-        unsafe { core::slice::from_raw_parts(self.entry(1), self.depth() as usize) }
+    pub fn get(&self, i: u32) -> E {
+        // SAFETY: the callers' promise; entries up to the top are initialised (the array began blank).
+        unsafe { E::load(self.entry(i)) }
+    }
+
+    /// Copies of the held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
+    #[inline]
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = E> + ExactSizeIterator {
+        // Not `1..=depth`, whose length is not exact.
+        (0..self.depth() as usize).map(|i| self.get(i as u32 + 1))
+    }
+
+    /// Entries of a stack that may be another live thread's: no reference to its words is made. The array
+    /// may be changing, and the thread may have another by now.
+    ///
+    /// # Safety
+    /// `words` are those of a mapped row, and arrays stay mapped.
+    pub unsafe fn of_any(words: *const StackWords) -> impl DoubleEndedIterator<Item = *const E> {
+        // SAFETY: the caller's promise. Acquire pairs with the Release in `grow`: the array that this is the
+        // address of has the entries of the last one. Relaxed: what has been pushed or taken off since is
+        // a hint, except while the thread waits.
+        let (base, top, capacity) = unsafe {
+            (
+                word(&raw const (*words).base).load(Acquire),
+                word(&raw const (*words).top).load(Relaxed),
+                AtomicU32::from_ptr((&raw const (*words).capacity).cast_mut()).load(Relaxed),
+            )
+        };
+        let words = StackWords { top, base, capacity, ..StackWords::default() };
+        // SAFETY: the array at `base` has more elements than that, or had: see `grow`.
+        (1..=words.depth::<E>() as usize).map(move |i| unsafe { (base as *const E).add(i) })
     }
 
     /// Reserves the next entry, which the caller fills. There is room.
@@ -133,8 +235,9 @@ impl<E: Entry> HeldStack<E> {
     /// The innermost held lock is `addr`.
     #[inline(always)]
     pub fn is_innermost(&self, addr: u64) -> bool {
-        // SAFETY: the top is an entry, or "nothing held", whose address is 0.
-        unsafe { (*self.top()).addr() == addr }
+        // SAFETY: the top is an entry, or "nothing held", whose address is 0; an entry begins with its
+        // address. Another thread may be taking the lock off.
+        unsafe { compare::is_equal::<0>(addr, self.top().cast_const()) }
     }
 
     /// Takes the innermost held lock off.
@@ -155,8 +258,9 @@ impl<E: Entry> HeldStack<E> {
     /// Position of the innermost entry for `addr`. Among thousands, an entry near the last gap is
     /// preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
-        let found = near(self.entries(), self.0.gap as usize, |held| held.addr() == addr).0;
-        found.map(|i| i as u32 + 1)
+        // SAFETY: below the depth.
+        let is_it = |i: usize| unsafe { addr_of(self.entry(i as u32 + 1)) } == addr;
+        near(self.depth() as usize, self.0.gap as usize, is_it).0.map(|i| i as u32 + 1)
     }
 
     /// Gives entry `i` up, wherever it is. Below the top it leaves a gap, until
@@ -166,7 +270,7 @@ impl<E: Entry> HeldStack<E> {
         // SAFETY: callers give a position up to the depth.
         unsafe {
             set_addr(self.entry(i), 0);
-            (*self.entry(i)).set_dead();
+            update(self.entry(i), E::set_dead);
         }
         self.0.gap = i;
         self.drop_dead();
@@ -175,10 +279,10 @@ impl<E: Entry> HeldStack<E> {
     /// Takes entries off that were given up, from the top.
     fn drop_dead(&mut self) {
         let mut depth = self.depth();
-        // SAFETY: entries up to the depth exist; entry 0 is never dead.
-        while unsafe { (*self.entry(depth)).is_dead() } {
-            // SAFETY: as above. An entry above the top is blank.
-            unsafe { *self.entry(depth) = E::default() };
+        // Entries up to the depth exist; entry 0 is never dead.
+        while self.get(depth).is_dead() {
+            // SAFETY: an own entry. Above the top they are blank.
+            unsafe { E::store(self.entry(depth), &E::default()) };
             depth -= 1;
         }
         self.set_top(self.entry(depth));
@@ -190,17 +294,16 @@ impl<E: Entry> HeldStack<E> {
         let depth = self.depth();
         let mut kept = 0;
         for i in 1..=depth {
-            // SAFETY: up to the depth.
-            let mut held = unsafe { self.entry(i).read() };
+            let mut held = self.get(i);
             if keep(&mut held) {
                 kept += 1;
                 // SAFETY: at most `i`.
-                unsafe { self.entry(kept).write(held) };
+                unsafe { E::store(self.entry(kept), &held) };
             }
         }
         for i in kept + 1..=depth {
             // SAFETY: up to the old depth.
-            unsafe { self.entry(i).write(E::default()) };
+            unsafe { E::store(self.entry(i), &E::default()) };
         }
         self.set_top(self.entry(kept));
     }
@@ -213,14 +316,14 @@ impl<E: Entry> HeldStack<E> {
     pub unsafe fn shut(words: *mut StackWords) {
         // SAFETY: the caller's promise. Relaxed: the thread only reads the word, and at worst overwrites it,
         // which delays this.
-        unsafe { AtomicU64::from_ptr(&raw mut (*words).limit) }.store(0, Relaxed);
+        unsafe { word(&raw const (*words).limit) }.store(0, Relaxed);
     }
 
     /// Undoes [`HeldStack::shut`].
     pub fn reopen(&mut self) {
         let limit = self.entry(self.0.capacity - 1) as u64;
-        // SAFETY: own word. Another thread may shut the stack meanwhile.
-        unsafe { AtomicU64::from_ptr(&raw mut self.0.limit) }.store(limit, Relaxed);
+        // SAFETY: own word. Another thread may shut the stack meanwhile. Relaxed: as in `shut`.
+        unsafe { word(&raw const self.0.limit) }.store(limit, Relaxed);
     }
 
     /// Moves the entries to an array of `capacity`, which is larger; [`HeldStack::reopen`]s. The
@@ -230,27 +333,43 @@ impl<E: Entry> HeldStack<E> {
         let (depth, old) = (self.depth(), self.0);
         let offset = writer.alloc(Self::bytes(capacity))?;
         let new = writer.at(offset).cast::<E>();
-        // SAFETY: both arrays have the old one's capacity; they do not overlap.
-        unsafe { ptr::copy_nonoverlapping(self.entry(0), new, old.capacity as usize) };
-        (self.0.base, self.0.offset, self.0.capacity) = (new as u64, offset, capacity);
+        for i in 0..old.capacity {
+            // SAFETY: both arrays have the old one's capacity; they do not overlap.
+            unsafe { E::store(new.add(i as usize), &E::load(self.entry(i))) };
+        }
+        self.move_to(new, offset, capacity);
         self.reopen();
         self.set_top(self.entry(depth));
         Some(old)
     }
 
+    /// The array is another, which is larger and has the same entries.
+    fn move_to(&mut self, base: *mut E, offset: u64, capacity: u32) {
+        self.0.offset = offset;
+        // SAFETY: own words. Release pairs with the Acquire in `of_any`: who has the new address finds the
+        // entries. A thread that finds it with the old top or capacity looks at fewer entries.
+        unsafe {
+            word(&raw const self.0.base).store(base as u64, Release);
+            AtomicU32::from_ptr(&raw mut self.0.capacity).store(capacity, Release);
+        }
+    }
+
     /// The thread has ended: nothing is held. The words of the array, which is the caller's now.
     pub fn end(&mut self) -> StackWords {
         let old = self.0;
-        self.0.capacity = 0;
-        self.0.top = self.0.base;
+        // SAFETY: own word. Relaxed: a thread that still finds the old one finds an array of entries.
+        unsafe { AtomicU32::from_ptr(&raw mut self.0.capacity) }.store(0, Relaxed);
+        self.set_top(self.entry(0));
         old
     }
 
     /// Nothing is held any more, and the array is blank.
     pub fn clear(&mut self) {
-        // SAFETY: the array has that many entries, for which 0 is blank.
-        unsafe { ptr::write_bytes(self.entry(0), 0, self.0.capacity as usize) };
-        self.0.top = self.0.base;
+        for i in 0..self.0.capacity {
+            // SAFETY: the array has that many entries.
+            unsafe { E::store(self.entry(i), &E::default()) };
+        }
+        self.set_top(self.entry(0));
     }
 
     /// Size of an array.
@@ -286,6 +405,21 @@ mod tests {
 
         fn addr(&self) -> u64 {
             self.addr
+        }
+
+        unsafe fn load(entry: *const Self) -> Self {
+            // SAFETY: no other thread has it.
+            unsafe { entry.read() }
+        }
+
+        unsafe fn store_but_addr(entry: *mut Self, held: &Self) {
+            // SAFETY: as above.
+            unsafe { (*entry).is_dead = held.is_dead };
+        }
+
+        unsafe fn look(entry: *const Self) -> Self {
+            // SAFETY: as above.
+            unsafe { entry.read() }
         }
     }
 
@@ -336,7 +470,7 @@ mod tests {
         }
 
         fn check(&mut self) {
-            let held = self.stack().entries().iter().map(|lock| lock.addr);
+            let held = self.stack().entries().map(|lock| lock.addr);
             let held: Vec<u64> = held.filter(|&addr| addr != 0).collect();
             assert_eq!(held, self.expected);
             for &addr in &held {

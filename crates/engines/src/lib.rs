@@ -7,6 +7,7 @@
 
 #![no_std]
 
+mod compare;
 pub mod core_lock;
 pub mod debugobjects;
 mod held;

@@ -11,16 +11,16 @@ const TOP: usize = 64;
 /// Entries looked at on either side of where the last was.
 const AROUND: usize = 32;
 
-/// Index of an entry of which `is_it` is true, and how many were looked at: the innermost of the
-/// last [`TOP`], or else the innermost of those around `last`, or else the innermost.
-pub fn near<T>(held: &[T], last: usize, is_it: impl Fn(&T) -> bool) -> (Option<usize>, usize) {
-    let top = held.len().saturating_sub(TOP);
+/// Index, below `len`, of an entry of which `is_it` is true, and how many were looked at: the innermost
+/// of the last [`TOP`], or else the innermost of those around `last`, or else the innermost.
+pub fn near(len: usize, last: usize, is_it: impl Fn(usize) -> bool) -> (Option<usize>, usize) {
+    let top = len.saturating_sub(TOP);
     let end = (last + AROUND).min(top);
     let start = last.saturating_sub(AROUND).min(end);
     let mut looked = 0;
-    for (from, to) in [(top, held.len()), (start, end), (end, top), (0, start)] {
-        if let Some(i) = held[from..to].iter().rposition(&is_it) {
-            return (Some(from + i), looked + to - from - i);
+    for (from, to) in [(top, len), (start, end), (end, top), (0, start)] {
+        if let Some(i) = (from..to).rev().find(|&i| is_it(i)) {
+            return (Some(i), looked + to - i);
         }
         looked += to - from;
     }
@@ -40,7 +40,7 @@ mod tests {
         let mut held: Vec<usize> = (0..10_000).collect();
         let (mut last, mut sum) = (0, 0);
         for lock in order {
-            let (found, looked) = near(&held, last, |&it| it == lock);
+            let (found, looked) = near(held.len(), last, |i| held[i] == lock);
             assert_eq!(found, Some(lock));
             sum += looked;
             held[lock] = usize::MAX;
@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn of_few_the_innermost_is_found() {
-        assert_eq!(near(&[7, 8, 7, 9], 0, |&it| it == 7), (Some(2), 2));
-        assert_eq!(near(&[7, 8, 7, 9], 4, |&it| it == 1), (None, 4));
+        let held = [7, 8, 7, 9];
+        assert_eq!(near(4, 0, |i| held[i] == 7), (Some(2), 2));
+        assert_eq!(near(4, 4, |i| held[i] == 1), (None, 4));
     }
 }

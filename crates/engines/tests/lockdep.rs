@@ -1,7 +1,7 @@
 //! lockdep's engine where no report shows what it does: which releases are for the fast path.
 
 use lockwright_engines::lockdep::{Acquire, Cache, Core, Ident, Origin, ThreadState, recursions};
-use lockwright_ledger::rows::{Held, lock_kind};
+use lockwright_ledger::rows::{Held, Thread, lock_kind};
 use lockwright_ledger::{Writer, layout::PAGE};
 
 const PAGES: usize = 80;
@@ -65,7 +65,7 @@ fn an_inconsistent_recursive_mutex_is_so_until_it_is_unlocked_for_good() {
     assert!(!host.thread.release_innermost(MUTEX), "the host takes a closer look");
     assert!(!host.thread.is_inconsistent(MUTEX), "it stays locked");
     assert!(host.thread.release(MUTEX));
-    assert_eq!(recursions(&host.thread.held()[0]), 0);
+    assert_eq!(recursions(&host.thread.held_at(1)), 0);
     assert!(!host.thread.release_innermost(MUTEX), "the host takes a closer look");
     assert!(host.thread.is_inconsistent(MUTEX));
     assert!(host.thread.release(MUTEX));
@@ -136,15 +136,16 @@ fn threads_go_on_in_the_memory_of_those_that_ended() {
         let next = host.core.thread_start(tid, 0, 0, 0).expect("memory");
         // SAFETY: as in `begin`.
         host.thread = unsafe { &mut *next };
-        assert!(host.thread.held().is_empty() && host.thread.is_idle());
+        assert!(host.thread.held().len() == 0 && host.thread.is_idle());
     }
 }
 
 /// Changes the engine's entry of the held lock at `position`, as a stray write would.
 fn damage(host: &Host, position: usize, change: impl FnOnce(&mut Held)) {
-    let entry = host.thread.held().as_ptr().cast_mut();
-    // SAFETY: memory of the test's own, leaked and writable; nobody else refers to it meanwhile.
-    change(unsafe { &mut *entry.add(position) });
+    let row = host.core.ledger().row_ptr::<Thread>(host.thread.id());
+    // SAFETY: memory of the test's own, leaked and writable; nobody else refers to it meanwhile. The first
+    // entry is none.
+    change(unsafe { &mut *((*row).held.base as *mut Held).add(1 + position) });
 }
 
 /// What a chain key is made of, each changed behind the engine's back: the check finds it, in the
@@ -165,7 +166,12 @@ fn a_damaged_held_lock_does_not_agree_with_its_chain() {
             host.lock(OTHER);
             assert_eq!(host.thread.chain_agrees(), Some(true));
             damage(&host, position, change);
-            assert_eq!(host.thread.chain_agrees(), Some(false), "{:?}", host.thread.held());
+            assert_eq!(
+                host.thread.chain_agrees(),
+                Some(false),
+                "{:?}",
+                host.thread.held().collect::<Vec<_>>()
+            );
         }
     }
 }

@@ -251,8 +251,7 @@ fn held_locks_are_as_many_as_there_are_and_come_off_in_any_order() {
         assert_eq!(Ending::of(&thread.entry_of(addr * 8).unwrap()).unwrap().since, addr);
         thread.remove(addr * 8);
     }
-    let left: Vec<_> =
-        thread.held().iter().map(|held| held.addr / 8).filter(|&addr| addr != 0).collect();
+    let left: Vec<_> = thread.held().map(|held| held.addr / 8).filter(|&addr| addr != 0).collect();
     assert!(left.iter().all(|addr| addr % 3 == 0) && left.len() == 20_000 / 3);
     for addr in left.iter().rev() {
         thread.remove(addr * 8);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::{Origin, Tell};
 use lockwright_ledger::layout::bounded;
-use lockwright_ledger::rows::{Evidence, Segment, Thread, lock_kind, sync_kind};
+use lockwright_ledger::rows::{Evidence, Segment, lock_kind, sync_kind};
 
 use host::{Host, before, state};
 
@@ -104,11 +104,11 @@ fn a_thread_that_may_be_joined_stays_on_record() {
         let id = host.end(thread);
         host.join(id);
     }
-    assert!(host.core.ledger().get::<Thread>(first).is_some());
+    assert!(host.core.thread(first).is_some());
     host.join(first);
     let next = host.create();
     host.end(next);
-    assert!(host.core.ledger().get::<Thread>(first).is_none());
+    assert!(host.core.thread(first).is_none());
 }
 
 #[test]

@@ -18,6 +18,10 @@ pub unsafe trait Row: Copy + 'static {
     /// Where in the row its number lies, a u32, of a table whose rows come and go; else 0. What
     /// refers to such a row names its number, and of others their place.
     const NUMBER_AT: usize = 0;
+    /// Its thread writes it without the writer's lock, while other threads look at it. So no reference to
+    /// the whole row is ever made ([`crate::Writer::row_ptr`]), and what both access is accessed
+    /// atomically.
+    const SHARED: bool = false;
 }
 
 /// Row state of a row that was published and has nothing else to tell.
@@ -34,7 +38,7 @@ pub struct Text {
 }
 
 macro_rules! row {
-    ($(#[$doc:meta])* $name:ident in $table:ident x $base:literal = $bytes:literal bytes $(numbered by $number:ident)? { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
+    ($(#[$doc:meta])* $name:ident in $table:ident x $base:literal = $bytes:literal bytes $(numbered by $number:ident)? $(shared by $threads:ident)? { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$doc])*
         #[repr(C)]
         #[derive(Clone, Copy, Debug)]
@@ -50,6 +54,7 @@ macro_rules! row {
             const TABLE: TableId = TableId::$table;
             const BASE_ROWS: u32 = $base;
             $(const NUMBER_AT: usize = core::mem::offset_of!($name, $number);)?
+            $(const SHARED: bool = stringify!($threads).len() != 0;)?
         }
         impl Default for $name {
             fn default() -> Self {
@@ -140,7 +145,7 @@ row! {
     /// A thread of the process. The row outlives it as long as any other row is the thread's.
     /// Its first line is the state that the thread's fast path works on; addresses there are the
     /// process's own.
-    Thread in Threads x 2 = 320 bytes numbered by id {
+    Thread in Threads x 2 = 320 bytes numbered by id shared by threads {
         /// Kernel thread id.
         tid: u32,
         /// The locks it holds, of which each is a [`Held`]. Changes.

@@ -311,8 +311,12 @@ impl Writer {
         let at = self.raw_ptr(R::TABLE, index.into()).cast::<R>();
         // SAFETY: `Row` promises that the row begins with its u32 state.
         unsafe { ptr::from_mut(&mut row).cast::<u32>().write(0) };
-        // SAFETY: there is room for this row, and nobody has its id yet.
-        unsafe { at.write(row) };
+        match R::SHARED {
+            // SAFETY: there is room for this row, and nobody has its id yet.
+            false => unsafe { at.write(row) },
+            // SAFETY: as above.
+            true => unsafe { write_words(at, &row) },
+        }
         // SAFETY: the state word of the row just written; aligned, as rows are.
         let word = unsafe { AtomicU32::from_ptr(at.cast::<u32>()) };
         // Pairs with the reader's Acquire of the state: the payload above is complete.
@@ -377,8 +381,9 @@ impl Writer {
         state.store(0, Relaxed);
         fence(Release);
         self.stored_one();
-        // SAFETY: the row is nobody's any more, and longer than two words.
-        unsafe { at.add(1).write(next) };
+        // SAFETY: the row is nobody's any more, and longer than two words. Relaxed: a thread that still has
+        // its address looks at its words, of which the state says that they mean nothing.
+        unsafe { AtomicU32::from_ptr(at.add(1)) }.store(next, Relaxed);
     }
 
     /// Rows are about to be removed, and others changed to do without them. A copy that a reader
@@ -402,6 +407,7 @@ impl Writer {
     /// Changes one word of a row, behind all stores before it: what a process that is killed leaves
     /// of several such changes is the first ones.
     pub fn set<R: Row>(&mut self, id: u32, word: impl FnOnce(&mut R) -> &mut u32, value: u32) {
+        const { assert!(!R::SHARED, "no reference to a row that other threads write") };
         // SAFETY: as in `update`.
         let Some(row) = (unsafe { self.row_ptr::<R>(id).as_mut() }) else { return };
         let word = word(row);
@@ -454,6 +460,7 @@ impl Writer {
     /// The row `id`, or `None` if there is no such row.
     #[inline]
     pub fn get<R: Row>(&self, id: u32) -> Option<&R> {
+        const { assert!(!R::SHARED, "no reference to a row that other threads write") };
         // SAFETY: `row_ptr` is null or a row of the table, which stays mapped; rows are integers.
         unsafe { self.row_ptr::<R>(id).as_ref() }
     }
@@ -476,16 +483,16 @@ impl Writer {
         self.raw_ptr(R::TABLE, u64::from(place)).cast::<R>()
     }
 
-    /// The rows of a table by their places, those that are off the record among them: their state
-    /// is 0.
-    pub fn place<R: Row>(&self, place: u32) -> Option<&R> {
-        // SAFETY: `ptr_at` is null or a row of the table, which stays mapped; rows are integers.
-        unsafe { self.ptr_at::<R>(place).as_ref() }
+    /// Addresses of the rows of a table by their places, those that are off the record among them: their
+    /// state is 0. Null if there is none.
+    pub fn place_ptr<R: Row>(&self, place: u32) -> *mut R {
+        self.ptr_at::<R>(place)
     }
 
     /// Changes a row that says it may change. Readers see each word old or new.
     #[inline]
     pub fn update<R: Row>(&mut self, id: u32, change: impl FnOnce(&mut R)) {
+        const { assert!(!R::SHARED, "no reference to a row that other threads write") };
         // SAFETY: `row_ptr` is null or a mapped row; `&mut self` excludes the other writers, and
         // concurrent readers are other processes.
         if let Some(row) = unsafe { self.row_ptr::<R>(id).as_mut() } {
@@ -592,6 +599,22 @@ impl Writer {
         }
         // SAFETY: below `len`, so its extent exists.
         unsafe { self.raw_ptr(TableId::Frames, u64::from(index)).cast::<u64>().read() }
+    }
+}
+
+/// Writes a row whose place another thread may still look at, since it had the address of the row that
+/// was there before.
+///
+/// # Safety
+/// `at` is a mapped row that is not published.
+unsafe fn write_words<R: Row>(at: *mut R, row: &R) {
+    for i in 0..size_of::<R>() / size_of::<u32>() {
+        // SAFETY: within both rows, which are integers and aligned. Relaxed: the state of the row, stored
+        // later, publishes the others.
+        unsafe {
+            let word = ptr::from_ref(row).cast::<u32>().add(i).read();
+            AtomicU32::from_ptr(at.cast::<u32>().add(i)).store(word, Relaxed);
+        }
     }
 }
 

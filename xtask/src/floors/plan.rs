@@ -98,7 +98,7 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["lockdep", "lockmeter", "debugobjects"],
             &["core_lock", "held", "index", "wakes"],
-            &["near", "shared_row"],
+            &["compare", "near", "shared_row"],
         ],
     },
     // What both libraries must know before a process executes a program.

@@ -537,7 +537,7 @@ impl Story {
         let wait = Acquire { addr, ident: mutex, mode, site };
         let probe = state.probe(mutex, mode, site);
         self.core.wait_context(state, &wait, probe, &mut capture(site));
-        if state.held().iter().any(|held| held.inst != mutex.inst()) {
+        if state.held().any(|held| held.inst != mutex.inst()) {
             let what =
                 Misuse { mode, detail: addr, ..Misuse::new(finding_kind::WAIT_HELD, addr, mutex) };
             self.core.misuse(state, &what, 7, &mut capture(site));
@@ -548,7 +548,7 @@ impl Story {
     /// As the preload library does before a wait for a semaphore that is no lock.
     fn awaits(&mut self, thread: &str, addr: u64, site: u64) {
         let state = self.thread(thread);
-        if state.held().iter().any(|held| held.is_held()) {
+        if state.held().any(|held| held.is_held()) {
             let found = if self.posts.get(&addr).is_some_and(|&n| n > 0) { mode::TRY } else { 0 };
             self.keeps(thread, Ident::NONE, addr, mode::SEM_WAIT | found, site);
         }

@@ -4,9 +4,6 @@
 //! A name or subclass makes a class of its own. The rest is either a mark on a class or on a held
 //! lock, or a row that the ledger's reader compares with what was recorded.
 
-use core::sync::atomic::AtomicU64;
-use core::sync::atomic::Ordering::Relaxed;
-
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{
     Class, Evidence, Finding, Held, Lock, Node, Order, Segment, finding_kind, mode, wait_type,
@@ -14,11 +11,12 @@ use lockwright_ledger::rows::{
 
 use super::classes::Origin;
 use super::core::Core;
-use super::entry::{DEAD, PINNED, is_last_release, mark, unmark};
+use super::entry::{DEAD, PINNED, change_flags, is_last_release, mark, unmark};
 use super::key::hash;
 use super::misuse::Misuse;
 use super::thread::ThreadState;
 use super::{Acquire, Capture, Ident};
+use crate::held::{set_addr, update};
 use crate::index::Index;
 
 /// What the core keeps for annotations.
@@ -203,7 +201,7 @@ impl Core {
         let class_of = |class| self.writer.get::<Class>(class);
         let Some(class) = class_of(lock.ident.class()) else { return };
         let is_said = |other: &Class| (class.wait_type | other.wait_type) != wait_type::UNKNOWN;
-        let spins = |held: &&Held| {
+        let spins = |held: &Held| {
             held.addr != 0
                 && class_of(held.class)
                     .is_some_and(|other| other.waits() == wait_type::SPIN && is_said(other))
@@ -211,7 +209,7 @@ impl Core {
         if class.waits() != wait_type::SLEEP {
             return;
         }
-        let Some(&spinning) = thread.held().iter().find(spins) else { return };
+        let Some(spinning) = thread.held().find(spins) else { return };
         let what = Misuse {
             detail: spinning.inst.into(),
             ..Misuse::new(finding_kind::WAIT_CONTEXT, lock.addr, lock.ident)
@@ -244,8 +242,7 @@ impl Core {
         // Stacks of what is held come with its contexts.
         self.place_held(thread);
         for i in 1..=thread.depth() {
-            // SAFETY: up to depth.
-            let held = unsafe { thread.entry(i).read() };
+            let held = thread.held_at(i);
             if held.addr == 0 || parent == 0 {
                 continue;
             }
@@ -275,29 +272,34 @@ impl ThreadState {
     /// says where, and is not 0. Gives what unpinning wants; `None` if the lock is not held.
     pub fn pin(&mut self, addr: u64, stack: u32) -> Option<u32> {
         let i = self.find(addr)?;
+        let mut before = 0;
+        let pin = |held: &mut Held| {
+            before = if held.flags & PINNED != 0 { held.pin } else { 0 };
+            held.pin = stack;
+            mark(held, PINNED);
+        };
         // SAFETY: `find` gave a valid position.
-        let held = unsafe { &mut *self.entry(i) };
-        let before = if held.flags & PINNED != 0 { held.pin } else { 0 };
-        held.pin = stack;
-        mark(held, PINNED);
+        unsafe { update(self.entry(i), pin) };
         Some(before)
     }
 
     /// Takes the last pin back, `before` being what pinning gave. False if the lock is not held.
     pub fn unpin(&mut self, addr: u64, before: u32) -> bool {
         let Some(i) = self.find(addr) else { return false };
+        let unpin = |held: &mut Held| {
+            held.pin = before;
+            if before == 0 {
+                unmark(held, PINNED);
+            }
+        };
         // SAFETY: `find` gave a valid position.
-        let held = unsafe { &mut *self.entry(i) };
-        held.pin = before;
-        if before == 0 {
-            unmark(held, PINNED);
-        }
+        unsafe { update(self.entry(i), unpin) };
         true
     }
 
     /// Where the held lock `addr`, which is about to be released for good, was pinned.
     pub fn pinned(&self, addr: u64) -> Option<u32> {
-        let held = self.held()[self.find(addr)? as usize - 1];
+        let held = self.held_of(addr)?;
         (held.flags & PINNED != 0 && is_last_release(&held)).then_some(held.pin)
     }
 
@@ -306,7 +308,7 @@ impl ThreadState {
     fn reserved_entry(&self, inst: u32) -> Option<*mut Held> {
         let is_reserved =
             |held: &Held| held.addr == 0 && held.inst == inst && held.flags & DEAD == 0;
-        let i = self.held().iter().rposition(is_reserved)?;
+        let i = self.held().rposition(|held| is_reserved(&held))?;
         Some(self.entry(i as u32 + 1))
     }
 
@@ -323,8 +325,8 @@ impl ThreadState {
             return true;
         }
         self.count(at);
-        // SAFETY: an entry of ours. Relaxed: as in `acquired`.
-        unsafe { AtomicU64::from_ptr(&raw mut (*at).addr) }.store(addr, Relaxed);
+        // SAFETY: an entry of ours.
+        unsafe { set_addr(at, addr) };
         true
     }
 
@@ -335,7 +337,7 @@ impl ThreadState {
             self.abandon();
         } else {
             // SAFETY: an entry of ours.
-            unsafe { (*at).flags |= DEAD };
+            unsafe { change_flags(at, DEAD, 0) };
             self.set_dirty();
         }
     }

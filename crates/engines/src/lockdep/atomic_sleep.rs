@@ -37,7 +37,7 @@ impl Core {
     ) {
         // What has been released is not held, though its entry may still be there.
         thread.close_gaps();
-        let spins = |held: &&Held| {
+        let spins = |held: &Held| {
             held.is_held()
                 && held.flags & held_flag::IN_COND_WAIT == 0
                 && self
@@ -45,7 +45,7 @@ impl Core {
                     .get::<Class>(held.class)
                     .is_some_and(|class| class.waits() == wait_type::SPIN)
         };
-        let Some(held) = thread.held().iter().find(spins).copied() else { return };
+        let Some(held) = thread.held().find(spins) else { return };
         let what = Misuse {
             other_thread: thread.id(),
             other_stack: self.writer.get::<Node>(held.node).map_or(0, |node| node.stack),

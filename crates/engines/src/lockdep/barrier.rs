@@ -8,7 +8,7 @@
 
 use core::sync::atomic::Ordering::SeqCst;
 
-use lockwright_ledger::rows::{Thread, mode};
+use lockwright_ledger::rows::mode;
 
 use super::Ident;
 use super::core::Core;
@@ -74,7 +74,7 @@ impl Core {
         };
         // Pairs with the fence in `wait_begin`: see each wait either unchanged or over.
         core::sync::atomic::fence(SeqCst);
-        let is_same = |live: &Live| !live.waits || self.wait_of(live.id) == Some(live.seq);
+        let is_same = |live: &Live| !live.waits || self.is_in(live.id, live.seq);
         if !threads.all().iter().all(is_same) {
             return false;
         }
@@ -99,10 +99,9 @@ impl Core {
     /// A stuck thread for which thread `i` waits; none where somebody else may end its wait.
     fn next_stuck(&self, threads: &Threads, i: usize) -> Option<u32> {
         let id = threads.live[i].id;
-        let row = self.ledger().get::<Thread>(id)?;
-        let wants = row.wait_mode as u16;
-        if wants & mode::BARRIER == 0 {
-            return threads.stuck().find(|&other| self.owns(other, row.wait_addr, wants));
+        let wait = self.thread(id)?.wait();
+        if wait.mode & mode::BARRIER == 0 {
+            return threads.stuck().find(|&other| self.owns(other, wait.addr, wait.mode));
         }
         let barrier = self.barrier_of(id)?;
         let comes = |live: &&Live| self.barrier_of(live.id) != Some(barrier);
@@ -114,9 +113,9 @@ impl Core {
         // A thread that waits for a lock of this one, if there is one.
         let waits_for_it = |other: &u32| {
             self.barrier_of(*other) != Some(barrier)
-                && self.ledger().get::<Thread>(*other).is_some_and(|row| {
-                    let wants = row.wait_mode as u16;
-                    wants & (mode::BARRIER | mode::JOIN) == 0 && self.owns(id, row.wait_addr, wants)
+                && self.thread(*other).map(|thread| thread.wait()).is_some_and(|wait| {
+                    wait.mode & (mode::BARRIER | mode::JOIN) == 0
+                        && self.owns(id, wait.addr, wait.mode)
                 })
         };
         let is_at_another =
@@ -127,10 +126,10 @@ impl Core {
 
     /// The barrier at which the thread waits, and in which round; none once the round is complete.
     fn barrier_of(&self, id: u32) -> Option<(u64, u32)> {
-        let row = self.ledger().get::<Thread>(id)?;
-        let is_waiting = row.wait_seq & 1 == 1 && row.wait_mode as u16 & mode::BARRIER != 0;
-        let is_open = is_waiting
-            && self.is_round_open(row.wait_addr, Ident::new(row.wait_inst, row.wait_class));
-        is_open.then_some((row.wait_addr, row.wait_inst))
+        let wait = self.thread(id)?.wait();
+        let is_open = wait.is_under_way()
+            && wait.mode & mode::BARRIER != 0
+            && self.is_round_open(wait.addr, Ident::new(wait.inst, wait.class));
+        is_open.then_some((wait.addr, wait.inst))
     }
 }

@@ -14,6 +14,7 @@ use super::entry::PLACED;
 use super::key::hash;
 use super::thread::ThreadState;
 use super::{Acquire, Capture, Probe};
+use crate::held::update;
 use crate::index::Index;
 
 /// Instance contexts kept for one pair (held class, acquired class). Beyond it, contexts of the
@@ -277,14 +278,12 @@ impl Core {
     pub(super) fn place_held(&mut self, thread: &mut ThreadState) -> u32 {
         let depth = thread.depth();
         let mut first = depth;
-        // SAFETY: entries up to depth exist.
-        while first > 0 && unsafe { (*thread.entry(first)).flags } & PLACED == 0 {
+        while first > 0 && thread.held_at(first).flags & PLACED == 0 {
             first -= 1;
         }
         let mut parent = match first {
             0 => 0,
-            // SAFETY: as above.
-            _ => unsafe { (*thread.entry(first)).node },
+            _ => thread.held_at(first).node,
         };
         let mut flags = 0;
         if (depth - first) as usize > REPLACED_DEPTH {
@@ -293,17 +292,20 @@ impl Core {
             flags = node_flag::TRUNCATED;
         }
         for i in first + 1..=depth {
-            // SAFETY: as above.
-            let held = unsafe { &mut *thread.entry(i) };
+            let held = thread.held_at(i);
             if !held.is_held() {
                 // In flux below a signal handler, or given up.
                 continue;
             }
-            let node = self.place(parent, held, flags, thread.segment());
+            let node = self.place(parent, &held, flags, thread.segment());
             flags = 0;
             if node != 0 {
-                held.node = node;
-                held.flags |= PLACED;
+                let place = |held: &mut Held| {
+                    held.node = node;
+                    held.flags |= PLACED;
+                };
+                // SAFETY: up to depth.
+                unsafe { update(thread.entry(i), place) };
                 parent = node;
             }
         }

@@ -5,7 +5,7 @@
 //! the methods of the core that are about it.
 
 use lockwright_ledger::Writer;
-use lockwright_ledger::rows::{Held, Thread};
+use lockwright_ledger::rows::Held;
 
 use super::annotate::Annotations;
 use super::classes::Classes;
@@ -77,14 +77,6 @@ impl Core {
         let n = self.with_interpreted(&mut frames, n);
         self.stack(&frames[..n])
     }
-}
-
-/// The entries of a thread's held array, which may be changing if the thread does not wait.
-pub(super) fn held_of(writer: &Writer, thread: &Thread) -> impl Iterator<Item = *mut Held> + use<> {
-    let depth = thread.held.depth::<Held>();
-    let first = writer.at(thread.held.offset).cast::<Held>();
-    // SAFETY: the array at `offset` has more elements than that.
-    (1..=depth as usize).map(move |i| unsafe { first.add(i) })
 }
 
 pub(super) fn acquire_of(held: &Held) -> Acquire {

@@ -1,10 +1,11 @@
 //! Records a deadlock.
 
-use core::sync::atomic::Ordering::Release;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
-use lockwright_ledger::rows::{Finding, Node, Step, Thread, finding_kind, mode};
+use lockwright_ledger::rows::{Finding, Node, Step, finding_kind, mode};
 
-use super::core::{Core, held_of};
+use super::core::Core;
+use super::row::{ThreadRow, Wait};
 
 impl Core {
     /// Records a deadlock: `cycle[i]` waits for a lock that `cycle[i + 1]` holds (the last one's
@@ -16,42 +17,45 @@ impl Core {
         }
         let first_step = self.writer.len_of::<Step>().max(1);
         for (i, &id) in cycle.iter().enumerate() {
-            let Some(&thread) = self.writer.get::<Thread>(id) else { return false };
+            let Some(thread) = self.thread(id) else { return false };
+            let wait = thread.wait();
             let before = cycle[(i + cycle.len() - 1) % cycle.len()];
-            let wanted_addr = self.writer.get::<Thread>(before).map_or(0, |row| row.wait_addr);
-            let (held, wanted) = self.place_foreign(&thread, wanted_addr);
-            let (class, inst) = lock_of(&thread);
+            let wanted_addr = self.thread(before).map_or(0, |before| before.wait().addr);
+            let (held, wanted) = self.place_foreign(thread, wanted_addr);
+            let (class, inst) = lock_of(&wait);
             let step = Step {
                 thread: id,
-                addr: thread.wait_addr,
+                addr: wait.addr,
                 class,
                 inst,
-                mode: thread.wait_mode,
-                stack: self.wait_stack(&thread),
+                mode: wait.mode.into(),
+                stack: self.wait_stack(&wait),
                 held,
                 wanted,
-                wait_seq: thread.wait_seq,
+                wait_seq: wait.seq,
                 ..Step::default()
             };
             if self.writer.push(step).is_none() {
                 return false;
             }
         }
-        let Some(&thread) = self.writer.get::<Thread>(first) else { return false };
+        let Some(thread) = self.thread(first) else { return false };
+        let wait = thread.wait();
         let kind = match cycle.len() {
             1 => finding_kind::SELF_DEADLOCK,
             _ => finding_kind::DEADLOCK,
         };
-        let (class, inst) = lock_of(&thread);
+        let (class, inst) = lock_of(&wait);
         let finding = Finding {
             kind,
-            mode: thread.wait_mode as u16,
+            mode: wait.mode,
             thread: first,
-            segment: thread.segment,
-            addr: thread.wait_addr,
+            // Relaxed: threads change segments with the core's lock held.
+            segment: thread.segment().load(Relaxed),
+            addr: wait.addr,
             class,
             inst,
-            stack: self.wait_stack(&thread),
+            stack: self.wait_stack(&wait),
             node: self.writer.get::<Step>(first_step).map_or(0, |step| step.held),
             first_step,
             steps: cycle.len() as u32,
@@ -66,8 +70,8 @@ impl Core {
         true
     }
 
-    fn wait_stack(&self, thread: &Thread) -> u32 {
-        self.writer.get::<Node>(thread.wait_node).map_or(0, |node| node.stack)
+    fn wait_stack(&self, wait: &Wait) -> u32 {
+        self.writer.get::<Node>(wait.node).map_or(0, |node| node.stack)
     }
 
     fn is_reported(&self, cycle: &[u32]) -> bool {
@@ -78,9 +82,9 @@ impl Core {
                     && (finding.first_step..finding.first_step + finding.steps).all(|step| {
                         self.writer.get::<Step>(step).is_some_and(|step| {
                             cycle.contains(&step.thread)
-                                && self.writer.get::<Thread>(step.thread).is_some_and(|thread| {
-                                    thread.wait_addr == step.addr
-                                        && thread.wait_seq == step.wait_seq
+                                && self.thread(step.thread).is_some_and(|thread| {
+                                    let wait = thread.wait();
+                                    wait.addr == step.addr && wait.seq == step.wait_seq
                                 })
                         })
                     })
@@ -90,15 +94,14 @@ impl Core {
 
     /// Contexts for what a waiting thread holds, without touching its state. Returns the innermost
     /// context and the one of the lock at `wanted_addr`.
-    fn place_foreign(&mut self, thread: &Thread, wanted_addr: u64) -> (u32, u32) {
+    fn place_foreign(&mut self, thread: ThreadRow, wanted_addr: u64) -> (u32, u32) {
         let (mut parent, mut wanted) = (0, 0);
-        for at in held_of(&self.writer, thread) {
-            // SAFETY: the thread's held array, in bounds; it waits, so the entries stand still.
-            let held = unsafe { at.read() };
+        // It waits, so the entries stand still.
+        for (_, held) in thread.held() {
             if !held.is_held() {
                 continue;
             }
-            let node = self.place(parent, &held, 0, thread.segment);
+            let node = self.place(parent, &held, 0, thread.segment().load(Relaxed));
             if node != 0 {
                 parent = node;
                 if held.addr == wanted_addr {
@@ -111,9 +114,9 @@ impl Core {
 }
 
 /// Class and instance of what the thread waits for; none of a barrier.
-fn lock_of(thread: &Thread) -> (u32, u32) {
-    match thread.wait_mode as u16 & mode::BARRIER {
-        0 => (thread.wait_class, thread.wait_inst),
+fn lock_of(wait: &Wait) -> (u32, u32) {
+    match wait.mode & mode::BARRIER {
+        0 => (wait.class, wait.inst),
         _ => (0, 0),
     }
 }

@@ -99,14 +99,14 @@ impl ThreadState {
         if self.is_dirty() {
             return None;
         }
-        let (held, mut key) = (self.held(), self.first_key());
-        let outer = held.len().saturating_sub(1);
-        if held[..outer].iter().any(|held| held.addr <= GIVEN_UP) {
+        let mut key = self.first_key();
+        let outer = self.held().len().saturating_sub(1);
+        if self.held().take(outer).any(|held| held.addr <= GIVEN_UP) {
             return None;
         }
         // SAFETY: entry 0 exists.
         let mut agrees = unsafe { (*self.entry(0)).key } == key;
-        for (i, held) in held.iter().enumerate() {
+        for (i, held) in self.held().enumerate() {
             let ident = Ident::new(held.inst, held.class);
             let chain = key::of_lock(key, ident, held.mode, i == 0);
             key = key::nested(key::at_site(chain, held.site), ident);

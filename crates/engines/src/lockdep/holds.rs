@@ -19,6 +19,7 @@ use super::core::Core;
 use super::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use super::key::hash;
 use super::thread::ThreadState;
+use crate::held::update;
 use crate::index::Index;
 
 /// What of a mode says how a lock is shared.
@@ -65,8 +66,7 @@ impl Core {
         let mut list = thread.row.awaited;
         let depth = thread.depth();
         for i in depth.saturating_sub(MOST_LENT) + 1..=depth {
-            // SAFETY: up to depth.
-            let held = unsafe { thread.entry(i).read() };
+            let held = thread.held_at(i);
             let is_held = held.is_held() && held.flags & held_flag::IN_COND_WAIT == 0;
             if !is_held || held.addr == but {
                 continue;
@@ -75,10 +75,8 @@ impl Core {
             if hold == 0 {
                 continue;
             }
-            // SAFETY: as above.
-            unsafe {
-                mark(&mut *thread.entry(i), LENT);
-            }
+            // SAFETY: up to depth.
+            unsafe { update(thread.entry(i), |held| mark(held, LENT)) };
             list = self.awaited_too(hold, list);
         }
         if list != 0 {
@@ -167,8 +165,7 @@ impl Core {
         }
         thread.row.awaited_looks = MOST_LOOKS;
         for i in 1..=thread.depth() {
-            // SAFETY: up to depth.
-            let held = unsafe { thread.entry(i).read() };
+            let held = thread.held_at(i);
             if held.is_held() && self.is_awaited(thread, held.inst, held.mode) {
                 self.pass(thread, held.inst, held.mode);
             }
@@ -207,12 +204,11 @@ impl Core {
         }
         let mut passed = false;
         for i in 1..=thread.depth() {
-            // SAFETY: up to depth.
-            let held = unsafe { &mut *thread.entry(i) };
+            let held = thread.held_at(i);
             if held.is_held() && held.flags & PASSING != 0 {
-                unmark(held, PASSING);
-                let (inst, mode) = (held.inst, held.mode);
-                self.pass(thread, inst, mode);
+                // SAFETY: up to depth.
+                unsafe { update(thread.entry(i), |held| unmark(held, PASSING)) };
+                self.pass(thread, held.inst, held.mode);
                 passed = true;
             }
         }
@@ -267,13 +263,12 @@ impl Core {
     pub fn hands_over(&mut self, thread: &mut ThreadState, addr: u64) {
         self.pass_held(thread);
         let Some(i) = thread.find(addr) else { return };
-        // SAFETY: `find` gave a valid position.
-        let held = unsafe { &mut *thread.entry(i) };
-        if held.flags & LENT == 0 {
+        let Held { flags, inst, .. } = thread.held_at(i);
+        if flags & LENT == 0 {
             return;
         }
-        unmark(held, LENT);
-        let inst = held.inst;
+        // SAFETY: `find` gave a valid position.
+        unsafe { update(thread.entry(i), |held| unmark(held, LENT)) };
         // A reader's other entries of the lock: it is held as long as there is one.
         if thread.lends(inst) {
             return;
@@ -292,22 +287,20 @@ impl Core {
 impl ThreadState {
     /// Whether giving up the held lock `addr` now is for [`Core::hands_over`] to know.
     pub fn orders(&self, addr: u64) -> bool {
-        self.find(addr).is_some_and(|i| {
-            let held = &self.held()[i as usize - 1];
-            held.flags & (LENT | PASSING) != 0 && is_last_release(held)
-        })
+        let is_it = |held: Held| held.flags & (LENT | PASSING) != 0 && is_last_release(&held);
+        self.held_of(addr).is_some_and(is_it)
     }
 
     /// A recorded hold of the lock has not ended.
     fn lends(&self, inst: u32) -> bool {
-        self.held().iter().any(|held| held.is_held() && held.inst == inst && held.flags & LENT != 0)
+        self.held().any(|held| held.is_held() && held.inst == inst && held.flags & LENT != 0)
     }
 
     /// The reserved entry is of a lock that is awaited.
     #[cold]
     pub(super) fn mark_passing(&mut self) {
         // SAFETY: the top is the reserved entry.
-        mark(unsafe { &mut *self.top() }, PASSING);
+        unsafe { update(self.top(), |held| mark(held, PASSING)) };
     }
 }
 

@@ -15,6 +15,7 @@ use super::key::hash;
 use super::misuse::Misuse;
 use super::thread::ThreadState;
 use super::{Capture, Ident};
+use crate::held::update;
 use crate::index::Index;
 
 /// A lock is held on: what the host knows of that.
@@ -52,18 +53,17 @@ impl ThreadState {
     pub fn next_not_left(&self, after: u32) -> Option<(u32, Held)> {
         const SKIPPED: u16 = held_flag::LEFT | held_flag::SEMAPHORE | held_flag::IN_COND_WAIT;
         let mut held = (1..).zip(self.held()).skip(after as usize);
-        let found = held.find(|(_, held)| held.is_held() && held.flags & SKIPPED == 0);
-        found.map(|(i, &held)| (i, held))
+        held.find(|(_, held)| held.is_held() && held.flags & SKIPPED == 0)
     }
 
     /// The instance of a lock with a recorded hold, if it is about to be released for good.
     pub fn ends_left(&mut self, addr: u64) -> Option<u32> {
         let i = self.find(addr)?;
-        // SAFETY: `find` gave a valid position.
-        let held = unsafe { &mut *self.entry(i) };
-        let ends = held.flags & held_flag::LEFT != 0 && is_last_release(held);
+        let held = self.held_at(i);
+        let ends = held.flags & held_flag::LEFT != 0 && is_last_release(&held);
         ends.then(|| {
-            unmark(held, held_flag::LEFT);
+            // SAFETY: `find` gave a valid position.
+            unsafe { update(self.entry(i), |held| unmark(held, held_flag::LEFT)) };
             held.inst
         })
     }
@@ -91,11 +91,12 @@ impl Core {
         capture: Capture<'_>,
     ) {
         // Positions change where gaps are closed, which the record of what is held begins with.
-        let inst = thread.held()[i as usize - 1].inst;
+        let inst = thread.held_at(i).inst;
         thread.close_gaps();
         let is_it = |held: &Held| held.is_held() && held.inst == inst;
-        let Some(at) = thread.held().iter().position(is_it) else { return };
-        let held = thread.held()[at];
+        let Some((at, held)) = (1..).zip(thread.held()).find(|(_, held)| is_it(held)) else {
+            return;
+        };
         let what = Misuse {
             mode: held.mode & (mode::READ | mode::READ_RECURSIVE),
             other_thread: thread.id(),
@@ -108,7 +109,7 @@ impl Core {
             return;
         }
         // SAFETY: a position among those held.
-        mark(unsafe { &mut *thread.entry(at as u32 + 1) }, held_flag::LEFT);
+        unsafe { update(thread.entry(at), |held| mark(held, held_flag::LEFT)) };
         self.left.rows.insert(&mut self.writer, hold_key(thread.id(), inst), row);
         let key = address_key(leaving.address);
         if self.left.rows.get(&self.writer, key).is_none() {

@@ -3,12 +3,12 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::{
-    Class, Finding, GIVEN_UP, Held, Lock, Node, Stack, Thread, finding_kind, freed, held_flag,
-    lock_flag, mode,
+    Class, Finding, Held, Lock, Node, Stack, finding_kind, freed, held_flag, lock_flag, mode,
 };
 
-use super::core::{Core, acquire_of, held_of};
+use super::core::{Core, acquire_of};
 use super::key::hash;
+use super::row::{ThreadRow, Wait};
 use super::thread::ThreadState;
 use super::{Capture, Ident};
 use crate::index::Index;
@@ -147,18 +147,14 @@ impl Core {
     /// wait not counted, nor routines that run once: what becomes of their controls is debugobjects'
     /// to tell. Other threads run meanwhile: it is what was seen, not a guarantee.
     pub fn holder_in(&self, from: u64, to: u64) -> Option<Holder> {
-        let mut next = self.first_live();
-        while let Some(&thread) = self.writer.get::<Thread>(next) {
-            next = thread.next_live;
-            for at in held_of(&self.writer, &thread) {
-                // SAFETY: within the thread's held array; may be changing, the address decides.
-                let held: Held = unsafe { at.read_volatile() };
+        for thread in self.live() {
+            for (_, held) in thread.held() {
                 let is_lock =
                     held.flags & held_flag::IN_COND_WAIT == 0 && held.mode & mode::ONCE == 0;
                 if from <= held.addr && held.addr < to && held.addr != 0 && is_lock {
                     let stack = self.stack_of(held.node);
                     let ident = Ident::new(held.inst, held.class);
-                    let (thread, addr) = (thread.id, held.addr);
+                    let (thread, addr) = (thread.id(), held.addr);
                     return Some(Holder { thread, stack, addr, ident, mode: held.mode });
                 }
             }
@@ -169,14 +165,10 @@ impl Core {
     /// Calls `f` with the thread, for every lock that a thread other than `own` holds, and with the
     /// return address of the call that took it.
     pub fn held_by_others(&self, own: u32, mut f: impl FnMut(u32, &Held, u64)) {
-        let mut next = self.first_live();
-        while let Some(&thread) = self.writer.get::<Thread>(next) {
-            next = thread.next_live;
-            for at in held_of(&self.writer, &thread).filter(|_| thread.id != own) {
-                // SAFETY: within the thread's held array; may be changing, the address decides.
-                let held: Held = unsafe { at.read_volatile() };
+        for thread in self.live().filter(|thread| thread.id() != own) {
+            for (_, held) in thread.held() {
                 if held.is_held() && held.flags & held_flag::IN_COND_WAIT == 0 {
-                    f(thread.id, &held, self.call_of(&held));
+                    f(thread.id(), &held, self.call_of(&held));
                 }
             }
         }
@@ -195,8 +187,8 @@ impl Core {
 
     /// A thread other than `not` that waits on the condition variable at `addr`, and where.
     pub fn cond_waiter(&self, addr: u64, not: u32) -> Option<(u32, u32)> {
-        let thread = self.cond_waiters(addr).find(|it| it.id != not)?;
-        Some((thread.id, self.stack_of(thread.wait_node)))
+        let (thread, wait) = self.cond_waiters(addr).find(|(it, _)| it.id() != not)?;
+        Some((thread.id(), self.stack_of(wait.node)))
     }
 
     /// A thread that waits on the condition variable at `addr` without a time limit, and elsewhere
@@ -204,22 +196,15 @@ impl Core {
     pub fn cond_waiter_elsewhere(&self, addr: u64, node: u32) -> Option<(u32, u32)> {
         let here = self.stack_of(node);
         self.cond_waiters(addr)
-            .filter(|it| it.wait_mode as u16 & mode::TIMED == 0)
-            .map(|it| (it.id, self.stack_of(it.wait_node)))
+            .filter(|(_, wait)| wait.mode & mode::TIMED == 0)
+            .map(|(it, wait)| (it.id(), self.stack_of(wait.node)))
             .find(|&(_, stack)| stack != 0 && stack != here)
     }
 
-    fn cond_waiters(&self, addr: u64) -> impl Iterator<Item = &Thread> {
-        let mut next = self.first_live();
-        let all = core::iter::from_fn(move || {
-            let thread = self.writer.get::<Thread>(next)?;
-            next = thread.next_live;
-            Some(thread)
-        });
-        all.filter(move |thread| {
-            thread.wait_addr == addr
-                && thread.wait_seq & 1 == 1
-                && thread.wait_mode as u16 & mode::COND_WAIT != 0
+    fn cond_waiters(&self, addr: u64) -> impl Iterator<Item = (ThreadRow, Wait)> {
+        let waits = self.live().map(|thread| (thread, thread.wait()));
+        waits.filter(move |(_, wait)| {
+            wait.addr == addr && wait.is_under_way() && wait.mode & mode::COND_WAIT != 0
         })
     }
 
@@ -230,20 +215,9 @@ impl Core {
             return Some(holder);
         }
         let holder = self.holder_in(addr, addr + 1)?;
-        let thread = *self.writer.get::<Thread>(holder.thread)?;
-        let state = self.writer.row_ptr::<Thread>(holder.thread);
-        for at in held_of(&self.writer, &thread) {
-            // SAFETY: within the thread's held array; the word is only accessed atomically.
-            let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(&raw mut (*at).addr) };
-            if word.compare_exchange(addr, GIVEN_UP, Relaxed, Relaxed).is_ok() {
-                // What it takes next is not taken with this lock held, so it has to close the gap
-                // first.
-                // SAFETY: a live thread's row. Its thread may be using it: these are words that it
-                // only reads, and at worst overwrites, which delays this.
-                unsafe { (*state.cast::<ThreadState>()).set_dirty() };
-                self.left_released(holder.thread, holder.ident.inst());
-                break;
-            }
+        let thread = self.thread(holder.thread)?;
+        if thread.give_up(addr).is_some() {
+            self.left_released(holder.thread, holder.ident.inst());
         }
         let held = Held {
             addr,
@@ -251,7 +225,7 @@ impl Core {
             class: holder.ident.class(),
             ..Held::default()
         };
-        let lock = self.lock_row(&acquire_of(&held), thread.segment);
+        let lock = self.lock_row(&acquire_of(&held), thread.segment().load(Relaxed));
         self.writer.update::<Lock>(lock, |row| row.flags |= lock_flag::UNLOCKED_BY_ANOTHER);
         Some(holder)
     }
@@ -278,8 +252,7 @@ impl Core {
     ) {
         thread.close_gaps();
         for i in 1..=thread.depth() {
-            // SAFETY: up to depth.
-            let held = unsafe { thread.entry(i).read() };
+            let held = thread.held_at(i);
             // A semaphore may be another thread's to post.
             let excused = held.flags & (super::entry::ROBUST | held_flag::SEMAPHORE) != 0;
             if !held.is_held() || excused {
@@ -315,7 +288,7 @@ impl Core {
         now_ns: u64,
         capture: Capture<'_>,
     ) {
-        let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1]) else { return };
+        let Some(held) = thread.held_of(addr) else { return };
         let stack = self.stack_of(held.node);
         let what = frame_gone(thread, &held, stack);
         self.misuse(thread, &what, now_ns, capture);

@@ -12,7 +12,7 @@ use super::thread::ThreadState;
 impl ThreadState {
     /// Address of the control whose routine the thread runs, the innermost.
     pub fn innermost_routine(&self) -> Option<u64> {
-        let held = self.held().iter().rev();
+        let held = self.held().rev();
         held.filter(|held| held.is_held()).find(|held| held.mode & mode::ONCE != 0).map(|h| h.addr)
     }
 

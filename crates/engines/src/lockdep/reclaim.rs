@@ -17,6 +17,8 @@
 //! It takes time in proportion to all rows, and is done when segments have doubled since
 //! the last time. [`Segment::mark`] holds what is found out meanwhile.
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::object::ObjectFinding;
 use lockwright_ledger::rows::{
@@ -24,6 +26,8 @@ use lockwright_ledger::rows::{
 };
 
 use super::core::Core;
+use super::row::ThreadRow;
+use super::threads;
 
 /// Marks of segments that are kept; other values of [`Segment::mark`] are the number of the segment
 /// that stands for one that is left out, 0 if none does.
@@ -86,9 +90,9 @@ impl Core {
     fn reclaim(&mut self) {
         let mut looked_at = 0;
         self.each_segment(|writer, id, _| writer.update::<Segment>(id, |row| row.mark = 0));
-        self.each_thread(|writer, row| {
-            if row.state != thread_state::LIVE {
-                writer.update::<Thread>(row.id, |row| row.cache = 0);
+        self.each_thread(|_, thread| {
+            if thread.state().load(Relaxed) != thread_state::LIVE {
+                thread.cache().store(0, Relaxed);
             }
         });
         self.keep_what_is_named(&mut looked_at);
@@ -112,11 +116,14 @@ impl Core {
         }
     }
 
-    fn each_thread(&mut self, mut f: impl FnMut(&mut Writer, Thread)) {
+    /// What is to be known of threads for this changes with the core's lock held only. So all accesses to it
+    /// are relaxed.
+    fn each_thread(&mut self, mut f: impl FnMut(&mut Writer, ThreadRow)) {
         for place in 1..self.writer.len_of::<Thread>() {
-            match self.writer.place::<Thread>(place) {
-                Some(&row) if row.state != 0 => f(&mut self.writer, row),
-                _ => {}
+            // SAFETY: a place below the table's length, which stays mapped.
+            let thread = unsafe { ThreadRow::new(self.writer.place_ptr::<Thread>(place)) };
+            if thread.state().load(Relaxed) != 0 {
+                f(&mut self.writer, thread);
             }
         }
     }
@@ -183,12 +190,13 @@ impl Core {
                 keep_thread(writer, row.thread);
             }
         });
-        self.each_thread(|writer, row| {
-            if row.state != thread_state::SETTLED {
-                keep(writer, row.segment, KEPT);
+        self.each_thread(|writer, thread| {
+            let state = thread.state().load(Relaxed);
+            if state != thread_state::SETTLED {
+                keep(writer, thread.segment().load(Relaxed), KEPT);
             }
-            if row.state == thread_state::LIVE || row.cache != 0 {
-                keep(writer, row.parent_segment, KEPT);
+            if state == thread_state::LIVE || thread.cache().load(Relaxed) != 0 {
+                keep(writer, thread.parent_segment(), KEPT);
             }
         });
     }
@@ -241,9 +249,10 @@ impl Core {
 
     fn remove_threads(&mut self) {
         self.each_segment(|writer, _, row| keep_thread(writer, row.thread));
-        self.each_thread(|writer, row| {
-            if row.state == thread_state::SETTLED && row.cache == 0 {
-                writer.remove::<Thread>(row.id);
+        self.each_thread(|writer, thread| {
+            let is_settled = thread.state().load(Relaxed) == thread_state::SETTLED;
+            if is_settled && thread.cache().load(Relaxed) == 0 {
+                writer.remove::<Thread>(thread.id());
             }
         });
     }
@@ -274,11 +283,11 @@ fn keep(writer: &mut Writer, id: u32, mark: u32) {
 
 /// Marks a thread that is to be kept; while it lives it is.
 fn keep_thread(writer: &mut Writer, id: u32) {
-    writer.update::<Thread>(id, |row| {
-        if row.state != thread_state::LIVE {
-            row.cache = 1;
-        }
-    });
+    if let Some(thread) = threads::row(writer, id)
+        && thread.state().load(Relaxed) != thread_state::LIVE
+    {
+        thread.cache().store(1, Relaxed);
+    }
 }
 
 /// What stands for a segment in the order that is left: itself, another, or 0.

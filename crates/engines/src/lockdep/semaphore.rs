@@ -9,15 +9,11 @@
 //! As a lock it orders no threads, as no lock does; nor does it afterwards, since a wait that the
 //! initial value or any thread's post may have granted follows no post in particular.
 
-use core::sync::atomic::AtomicU64;
-use core::sync::atomic::Ordering::Relaxed;
-
-use lockwright_ledger::rows::{
-    Class, GIVEN_UP, Held, Lock, Thread, held_flag, lock_flag, thread_state,
-};
+use lockwright_ledger::rows::{Class, Held, Lock, held_flag, lock_flag};
 
 use super::Ident;
-use super::core::{Core, acquire_of, held_of};
+use super::core::{Core, acquire_of};
+use super::entry::change_flags;
 use super::thread::ThreadState;
 
 impl ThreadState {
@@ -26,14 +22,14 @@ impl ThreadState {
     pub fn mark_semaphore(&mut self) {
         let handler = if self.in_signal() == 0 { 0 } else { held_flag::IN_HANDLER };
         // SAFETY: the top is the reserved entry.
-        unsafe { (*self.top()).flags |= held_flag::SEMAPHORE | handler };
+        unsafe { change_flags(self.top(), held_flag::SEMAPHORE | handler, 0) };
     }
 
     /// Whether a post of the semaphore at `addr` is the release of a lock: the thread has taken it,
     /// and not only what a handler interrupts has.
     pub fn releases_semaphore(&self, addr: u64) -> bool {
-        self.find(addr).is_some_and(|i| {
-            let taken_in_handler = self.held()[i as usize - 1].flags & held_flag::IN_HANDLER != 0;
+        self.held_of(addr).is_some_and(|held| {
+            let taken_in_handler = held.flags & held_flag::IN_HANDLER != 0;
             self.in_signal() == 0 || taken_in_handler
         })
     }
@@ -101,22 +97,9 @@ impl Core {
             thread.id()
         });
         let mut found = None;
-        let mut next = self.first_live();
-        while let Some(&row) = self.writer.get::<Thread>(next) {
-            let id = core::mem::replace(&mut next, row.next_live);
-            if id == own || row.state != thread_state::LIVE {
-                continue;
-            }
-            let state = self.writer.row_ptr::<Thread>(id);
-            for at in held_of(&self.writer, &row) {
-                // SAFETY: within the thread's held array; the word is only accessed atomically.
-                let word = unsafe { AtomicU64::from_ptr(&raw mut (*at).addr) };
-                if word.compare_exchange(addr, GIVEN_UP, Relaxed, Relaxed).is_ok() {
-                    // SAFETY: as above; what was held stands still.
-                    found = Some(unsafe { at.read_volatile() });
-                    // SAFETY: a mapped row. Its thread may be using it, so no reference to it is made.
-                    unsafe { ThreadState::set_dirty_at(state) };
-                }
+        for thread in self.live().filter(|thread| thread.id() != own) {
+            while let Some(held) = thread.give_up(addr) {
+                found = Some(held);
             }
         }
         found

@@ -5,6 +5,8 @@
 //! a thread's chains begin with, so that each chain is validated once per such context, and usage
 //! is recorded then.
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{Class, Usage, class_origin, mode, usage};
 
@@ -37,20 +39,27 @@ pub struct Interrupted {
 impl ThreadState {
     /// Sets the signals that are open in this thread: bit `n - 1` for signal `n`.
     pub fn set_open_signals(&mut self, open: u64) {
-        if self.row.open_signals != open {
-            self.row.open_signals = open;
+        if self.open_signals() != open {
+            self.store_open_signals(open);
             self.rekey();
         }
     }
 
+    fn store_open_signals(&mut self, open: u64) {
+        // Relaxed: as in `Core::signals_changed`.
+        self.shared().open_signals().store(open, Relaxed);
+    }
+
     /// The signals that are open in this thread.
     pub fn open_signals(&self) -> u64 {
-        self.row.open_signals
+        // Relaxed: as in `Core::signals_changed`.
+        self.shared().open_signals().load(Relaxed)
     }
 
     /// Sets the signals that this thread blocks.
     pub fn set_blocked_signals(&mut self, blocked: u64) {
-        self.row.blocked_signals = blocked;
+        // Relaxed: as in `ThreadRow::open_with`.
+        self.shared().blocked_signals().store(blocked, Relaxed);
     }
 
     /// The signals that this thread blocks.
@@ -60,15 +69,14 @@ impl ThreadState {
 
     /// The handler of `signal` begins, with its frame at `sp` and the signals `open`.
     pub fn enter_signal(&mut self, signal: u32, sp: u64, open: u64) -> Interrupted {
-        let row = &mut self.row;
         let before = Interrupted {
-            in_signal: row.in_signal,
-            handler_sp: row.handler_sp,
-            open: row.open_signals,
+            in_signal: self.row.in_signal,
+            handler_sp: self.row.handler_sp,
+            open: self.open_signals(),
         };
-        row.in_signal = signal;
-        row.handler_sp = sp;
-        row.open_signals = open;
+        self.row.in_signal = signal;
+        self.row.handler_sp = sp;
+        self.store_open_signals(open);
         self.rekey();
         before
     }
@@ -77,7 +85,7 @@ impl ThreadState {
     pub fn leave_signal(&mut self, before: Interrupted) {
         self.row.in_signal = before.in_signal;
         self.row.handler_sp = before.handler_sp;
-        self.row.open_signals = before.open;
+        self.store_open_signals(before.open);
         self.rekey();
     }
 
@@ -132,7 +140,7 @@ impl Core {
             let bits = if read { usage::USED_IN_READ } else { usage::USED_IN };
             self.push_usage(thread, lock, node, thread.row.in_signal, bits);
         }
-        self.push_open(thread, lock, node, thread.row.open_signals);
+        self.push_open(thread, lock, node, thread.open_signals());
         self.has_seen_enough(thread, lock, node)
     }
 
@@ -159,8 +167,7 @@ impl Core {
     pub fn note_held_usage(&mut self, thread: &mut ThreadState, open: u64) {
         self.place_held(thread);
         for i in 1..=thread.depth() {
-            // SAFETY: up to depth.
-            let held = unsafe { thread.entry(i).read() };
+            let held = thread.held_at(i);
             if !held.is_held() {
                 continue;
             }
@@ -224,19 +231,12 @@ impl Core {
         }
     }
 
-    /// Signals that the program handles have changed: every thread validates its chains again.
-    pub fn signals_changed(&mut self, mut open_of: impl FnMut(&ThreadState) -> u64) {
-        let mut next = self.first_live();
-        while let Some((id, _, after)) = self.live_thread(next) {
-            next = after;
-            let state = self.writer.row_ptr::<lockwright_ledger::rows::Thread>(id);
-            // SAFETY: a live thread's row. Its thread may be using it: `open_signals`, `dirty` and
-            // `limit` are words it only reads (and at worst overwrites, which delays this).
-            unsafe {
-                let thread = &mut *state.cast::<ThreadState>();
-                thread.row.open_signals = open_of(thread);
-                thread.set_dirty();
-            }
+    /// The program begins to handle `signals`: every thread validates its chains again.
+    pub fn signals_changed(&mut self, signals: u64) {
+        for thread in self.live() {
+            // Relaxed: its thread reads the word, and at worst overwrites it, which delays this.
+            thread.open_signals().store(thread.open_with(signals), Relaxed);
+            thread.set_dirty();
         }
     }
 }

@@ -4,44 +4,34 @@
 //! A signal handler may run between any two instructions here, on the same state, and leaves it as
 //! it found it: see [`crate::held`].
 
-use core::mem::offset_of;
+use core::cell::UnsafeCell;
+use core::marker::PhantomPinned;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::{AtomicU32, compiler_fence};
+use core::sync::atomic::compiler_fence;
 
 use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag};
 
 use super::cache::Cache;
 use super::debug_lockdep::DEBUG_LOCKDEP;
 use super::entry::{
-    CLOSER, DEAD, INCONSISTENT, PLACED, ROBUST, is_last_release, mark, recursions, unmark,
+    self, CLOSER, DEAD, INCONSISTENT, Note, PLACED, ROBUST, change_flags, is_last_release, mark,
+    recursions, unmark,
 };
+use super::row::ThreadRow;
 use super::{Acquire, Ident, key};
-use crate::held::{Entry, HeldStack, set_addr};
-
-const _: () = assert!(offset_of!(Held, addr) == 0);
-
-// SAFETY: repr(C) integers, the address first (asserted above).
-unsafe impl Entry for Held {
-    fn is_dead(&self) -> bool {
-        self.flags & DEAD != 0
-    }
-
-    fn set_dead(&mut self) {
-        self.flags |= DEAD;
-    }
-
-    #[inline(always)]
-    fn addr(&self) -> u64 {
-        self.addr
-    }
-}
+use crate::held::{Entry, HeldStack, addr_of, set_addr, update};
 
 /// State of one live thread: its ledger row, which only the thread itself (and its signal handlers)
 /// works on. The fast path touches its first cache line, one line of the cache and one or two of
 /// the held array.
+///
+/// Other threads access some of its words meanwhile, by a [`ThreadRow`]; these the thread itself accesses
+/// atomically, too, unless it is the only one that writes them, and reads one. The two markers say to the
+/// compiler that no reference to the state claims all of it.
 #[repr(transparent)]
 pub struct ThreadState {
     pub(super) row: Thread,
+    shared: (UnsafeCell<()>, PhantomPinned),
 }
 
 /// Outcome of [`ThreadState::probe`]; goes to [`ThreadState::reserve`].
@@ -88,6 +78,13 @@ impl ThreadState {
         self.row.parent_segment
     }
 
+    /// The row as other threads have it.
+    #[inline(always)]
+    pub(super) fn shared(&self) -> ThreadRow {
+        // SAFETY: the thread's own row, which stays mapped.
+        unsafe { ThreadRow::new((&raw const self.row).cast_mut()) }
+    }
+
     /// The locks it holds.
     #[inline(always)]
     pub(super) fn stack(&self) -> &HeldStack<Held> {
@@ -119,7 +116,8 @@ impl ThreadState {
     /// Somebody may wait for this thread: it holds a lock, or another thread joins it. The entry of
     /// an acquisition under way (`reserved`: 1) is not held.
     pub fn is_obstacle(&self, reserved: u32) -> bool {
-        self.depth() > reserved || self.row.joiner != 0
+        // Relaxed: a joiner that comes later looks itself.
+        self.depth() > reserved || self.shared().joiner().load(Relaxed) != 0
     }
 
     /// Entry `i`, from 1 for the outermost; 0 is "nothing held".
@@ -128,9 +126,19 @@ impl ThreadState {
         self.stack().entry(i)
     }
 
-    /// The held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
-    pub fn held(&self) -> &[Held] {
+    /// Copies of the held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
+    pub fn held(&self) -> impl DoubleEndedIterator<Item = Held> + ExactSizeIterator {
         self.stack().entries()
+    }
+
+    /// A copy of the held lock at position `i`, from 1 up to the depth.
+    pub fn held_at(&self, i: u32) -> Held {
+        self.stack().get(i)
+    }
+
+    /// A copy of the entry of `addr`, if it is held.
+    pub fn held_of(&self, addr: u64) -> Option<Held> {
+        self.find(addr).map(|i| self.held_at(i))
     }
 
     /// Looks up the chain that acquiring `ident` now would make.
@@ -165,7 +173,7 @@ impl ThreadState {
     /// closed.
     #[inline(always)]
     pub fn chain(&self, ident: Ident, mode: u16) -> Option<Chain> {
-        self.stack().has_room().then(|| self.chain_clean(ident, mode))
+        self.shared().has_room().then(|| self.chain_clean(ident, mode))
     }
 
     /// What is known of the chain at `site`, whose highest eight bits do not matter.
@@ -225,17 +233,9 @@ impl ThreadState {
     #[inline(always)]
     fn fill_next(&mut self, ident: Ident, mode: u16, site: u64, probe: Probe) {
         let at = self.stack_mut().push();
-        // SAFETY: our entry; only this thread (and its handlers, above us) writes the array.
-        unsafe {
-            (*at).key = key::nested(probe.key, ident);
-            (*at).site = site;
-            (*at).inst = ident.inst();
-            (*at).class = ident.class();
-            (*at).node = probe.node;
-            (*at).mode = mode;
-            (*at).flags = 0;
-            (*at).recursion = 0;
-        }
+        let note = Note { key: key::nested(probe.key, ident), site, ident, node: probe.node, mode };
+        // SAFETY: our entry; only this thread (and its handlers, above us) fills the array.
+        unsafe { entry::fill(at, note) };
     }
 
     /// Counts an acquisition of the lock of `entry`.
@@ -269,6 +269,8 @@ impl ThreadState {
     /// The lock of the reserved entry could not be taken.
     #[inline(always)]
     pub fn abandon(&mut self) {
+        // SAFETY: the reserved entry. It may have been marked; see `entry::fill`.
+        unsafe { (*self.top()).recursion = 0 };
         self.stack_mut().take_back();
     }
 
@@ -320,7 +322,7 @@ impl ThreadState {
         let at = self.entry(i);
         // SAFETY: `find` gave a valid position.
         unsafe {
-            if recursions(&*at) != 0 {
+            if recursions(&self.held_at(i)) != 0 {
                 (*at).recursion -= 1;
                 return true;
             }
@@ -355,34 +357,20 @@ impl ThreadState {
             }
             true
         });
-        // SAFETY: own row. Relaxed: as in `set_dirty_at`.
-        unsafe { AtomicU32::from_ptr(&raw mut self.row.dirty) }.store(0, Relaxed);
+        // Relaxed: as in `ThreadRow::set_dirty`.
+        self.shared().dirty().store(0, Relaxed);
         self.stack_mut().reopen();
     }
 
     /// Keys are stale. Without room for an entry the fast path fails, so that it need not look.
     pub(super) fn set_dirty(&mut self) {
-        // SAFETY: own row.
-        unsafe { Self::set_dirty_at(&raw mut self.row) };
-    }
-
-    /// As [`ThreadState::set_dirty`], of a thread that may be another and live. No reference to its row is made.
-    ///
-    /// # Safety
-    /// `row` is mapped.
-    pub(super) unsafe fn set_dirty_at(row: *mut Thread) {
-        // SAFETY: the caller's promise. Relaxed: its thread only reads these words, and at worst overwrites them,
-        // which delays this.
-        unsafe {
-            AtomicU32::from_ptr(&raw mut (*row).dirty).store(1, Relaxed);
-            HeldStack::<Held>::shut(&raw mut (*row).held);
-        }
+        self.shared().set_dirty();
     }
 
     /// Keys of held locks are stale.
     pub(super) fn is_dirty(&self) -> bool {
-        // SAFETY: own row, of which this word is only accessed atomically.
-        unsafe { AtomicU32::from_ptr((&raw const self.row.dirty).cast_mut()) }.load(Relaxed) != 0
+        // Relaxed: as in `ThreadRow::set_dirty`.
+        self.shared().dirty().load(Relaxed) != 0
     }
 
     /// Restarts all keys: the thread is in another segment.
@@ -407,7 +395,7 @@ impl ThreadState {
     pub(super) fn first_key(&self) -> u64 {
         let context = [
             u64::from(self.row.segment) << 32 | u64::from(self.row.in_signal),
-            self.row.open_signals,
+            self.open_signals(),
             self.row.start_ns,
         ];
         key::hash(&context)
@@ -418,9 +406,9 @@ impl ThreadState {
         let depth = self.depth();
         for i in 1..depth {
             // SAFETY: entries up to depth exist. The top one may be in flux: it is left alone.
-            let held = unsafe { &mut *self.entry(i) };
-            if held.addr == 0 {
-                held.flags |= DEAD;
+            if unsafe { addr_of(self.entry(i)) } == 0 {
+                // SAFETY: as above.
+                unsafe { change_flags(self.entry(i), DEAD, 0) };
                 self.set_dirty();
             }
         }
@@ -452,25 +440,22 @@ impl ThreadState {
     pub fn mark_robust(&mut self, inconsistent: bool) {
         let flags = ROBUST | if inconsistent { INCONSISTENT } else { 0 };
         // SAFETY: the top is an entry.
-        mark(unsafe { &mut *self.top() }, flags);
+        unsafe { update(self.top(), |held| mark(held, flags)) };
     }
 
     /// The last owner of the held lock `addr`, which is about to be released, died; nobody has made
     /// it consistent, and nobody will be able to.
     pub fn is_inconsistent(&self, addr: u64) -> bool {
-        self.find(addr).is_some_and(|i| {
-            let held = &self.held()[i as usize - 1];
-            held.flags & INCONSISTENT != 0 && is_last_release(held)
-        })
+        let is_it = |held: Held| held.flags & INCONSISTENT != 0 && is_last_release(&held);
+        self.held_of(addr).is_some_and(is_it)
     }
 
     /// The held lock has been made consistent. Returns whether it needed to be.
     pub fn mark_consistent(&mut self, addr: u64) -> bool {
         let Some(i) = self.find(addr) else { return false };
+        let was = self.held_at(i).flags & INCONSISTENT != 0;
         // SAFETY: `find` gave a valid position.
-        let held = unsafe { &mut *self.entry(i) };
-        let was = held.flags & INCONSISTENT != 0;
-        unmark(held, INCONSISTENT);
+        unsafe { update(self.entry(i), |held| unmark(held, INCONSISTENT)) };
         was
     }
 
@@ -479,7 +464,7 @@ impl ThreadState {
     pub fn cond_release(&mut self, addr: u64) {
         if let Some(i) = self.find(addr) {
             // SAFETY: `find` gave a valid position.
-            unsafe { (*self.entry(i)).flags |= held_flag::IN_COND_WAIT };
+            unsafe { change_flags(self.entry(i), held_flag::IN_COND_WAIT, 0) };
         }
     }
 
@@ -487,7 +472,7 @@ impl ThreadState {
     pub fn cond_reserved(&mut self, addr: u64) {
         // SAFETY: the top is the reserved entry.
         unsafe {
-            (*self.top()).flags |= held_flag::IN_COND_WAIT;
+            change_flags(self.top(), held_flag::IN_COND_WAIT, 0);
             set_addr(self.top(), addr);
         }
     }
@@ -496,7 +481,7 @@ impl ThreadState {
     pub fn cond_reacquired(&mut self, addr: u64) {
         if let Some(i) = self.find(addr) {
             // SAFETY: `find` gave a valid position.
-            unsafe { (*self.entry(i)).flags &= !held_flag::IN_COND_WAIT };
+            unsafe { change_flags(self.entry(i), 0, held_flag::IN_COND_WAIT) };
             self.count(self.entry(i));
         }
     }
@@ -506,19 +491,10 @@ impl ThreadState {
         self.row.tid
     }
 
-    /// Kernel thread id of the thread of this row, which may be another's.
-    ///
-    /// # Safety
-    /// `row` is a mapped thread row.
-    pub unsafe fn tid_of(row: *mut Self) -> u32 {
-        // SAFETY: the caller's promise; set before the row was published.
-        unsafe { (*row).row.tid }
-    }
-
     /// The acquisition that was reserved and not acquired yet, and its context.
     pub fn reserved(&self, addr: u64) -> (Acquire, u32) {
         // SAFETY: the top is an entry.
-        let held = unsafe { self.top().read() };
+        let held = unsafe { Held::load(self.top()) };
         let ident = Ident::new(held.inst, held.class);
         (Acquire { addr, ident, mode: held.mode, site: held.site }, held.node)
     }

@@ -1,5 +1,7 @@
 //! Threads: their lives, the list of those that live, and their segments.
 
+use core::sync::atomic::Ordering::{Relaxed, Release};
+
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{self, Held, Segment, Thread, segment_kind, thread_state};
 
@@ -8,6 +10,7 @@ use super::cache::Cache;
 use super::core::Core;
 use super::debug_lockdep::DEBUG_LOCKDEP;
 use super::memory::{FIRST_HELD, Memory, next_capacity};
+use super::row::ThreadRow;
 use super::thread::ThreadState;
 use crate::held::HeldStack;
 
@@ -29,15 +32,17 @@ impl Threads {
     fn add(&mut self, writer: &mut Writer, thread: Thread) -> Option<*mut ThreadState> {
         let held = self.memory.array(writer)?;
         let cache = self.memory.cache(writer)?;
-        let row = Thread {
+        let thread = Thread {
             held: HeldStack::<Held>::begin(writer, held, FIRST_HELD),
             cache,
             next_live: self.live,
             ..thread
         };
-        let id = writer.push_with_state(row, thread_state::LIVE)?;
+        let id = writer.push_with_state(thread, thread_state::LIVE)?;
         let head = core::mem::replace(&mut self.live, id);
-        writer.update::<Thread>(head, |row| row.prev_live = id);
+        if let Some(next) = row(writer, head) {
+            next.prev_live().store(id, Relaxed);
+        }
         Some(writer.row_ptr::<Thread>(id).cast::<ThreadState>())
     }
 
@@ -48,27 +53,41 @@ impl Threads {
     /// Nobody uses `state` afterwards; it came from [`Threads::add`].
     unsafe fn remove(&mut self, writer: &mut Writer, state: *mut ThreadState, now_ns: u64) {
         // SAFETY: the caller's promise.
-        let row = unsafe { &mut (*state).row };
-        row.end_ns = now_ns;
+        let thread = unsafe { &mut *state };
+        thread.row.end_ns = now_ns;
         // Where the creation was not seen, no join is seen either.
-        row.state = match row.parent_segment {
+        let ended = match thread.row.parent_segment {
             0 => thread_state::SETTLED,
             _ => thread_state::EXITED,
         };
-        let held = HeldStack::<Held>::of_mut(&mut row.held).end();
-        let (id, cache, next, prev) = (row.id, row.cache, row.next_live, row.prev_live);
-        writer.update::<Thread>(next, |row| row.prev_live = prev);
-        writer.update::<Thread>(prev, |row| row.next_live = next);
-        if self.live == id {
+        let held = thread.stack_mut().end();
+        let shared = thread.shared();
+        // Release pairs with the Acquire in `ThreadRow::is_live`.
+        shared.state().store(ended, Release);
+        // Relaxed, here and below: the links are the core's lock's.
+        let [next, prev] = [shared.next_live(), shared.prev_live()].map(|link| link.load(Relaxed));
+        if let Some(next) = row(writer, next) {
+            next.prev_live().store(prev, Relaxed);
+        }
+        if let Some(prev) = row(writer, prev) {
+            prev.next_live().store(next, Relaxed);
+        }
+        if self.live == shared.id() {
             self.live = next;
         }
         // SAFETY: it was the thread's, which uses it no more.
         unsafe {
-            row.cache = 0;
-            self.memory.give_cache(cache);
+            self.memory.give_cache(shared.cache().swap(0, Relaxed));
             self.memory.give_array(writer, held.offset, held.capacity);
         }
     }
+}
+
+/// The row of thread `id`; none if there is no such row.
+pub(super) fn row(writer: &Writer, id: u32) -> Option<ThreadRow> {
+    let row = writer.row_ptr::<Thread>(id);
+    // SAFETY: a row of the ledger, which stays mapped.
+    (!row.is_null()).then(|| unsafe { ThreadRow::new(row) })
 }
 
 impl Core {
@@ -131,11 +150,12 @@ impl Core {
 
     /// Nobody will join the thread of row `id`: somebody has, or its handle is another thread's.
     pub fn thread_settled(&mut self, id: u32) {
-        self.writer.update::<Thread>(id, |row| {
-            if row.state == thread_state::EXITED {
-                row.state = thread_state::SETTLED;
-            }
-        });
+        if let Some(thread) = self.thread(id)
+            // Relaxed: all that changes the state does so with the core's lock held.
+            && thread.state().load(Relaxed) == thread_state::EXITED
+        {
+            thread.state().store(thread_state::SETTLED, Relaxed);
+        }
     }
 
     /// The thread ends. What it needed while it lived is handed to a later thread.
@@ -152,11 +172,9 @@ impl Core {
 
     /// Sets a thread's name (at most 15 bytes are kept, as in the kernel).
     pub fn thread_name(&mut self, id: u32, name: &[u8]) {
-        let n = name.iter().position(|&b| b == 0).unwrap_or(name.len()).min(15);
-        self.writer.update::<Thread>(id, |row| {
-            row.name = [0; 16];
-            row.name[..n].copy_from_slice(&name[..n]);
-        });
+        if let Some(thread) = self.thread(id) {
+            thread.set_name(name);
+        }
     }
 
     /// The thread is about to create another. Returns the segment that happens before all the other
@@ -173,17 +191,23 @@ impl Core {
 
     /// A thread begins to wait for the end of `target`, or gives up (`joiner` 0).
     pub fn thread_joins(&mut self, target: u32, joiner: u32) {
-        self.writer.update::<Thread>(target, |row| row.joiner = joiner);
+        if let Some(thread) = self.thread(target) {
+            // Relaxed: whoever waits next looks at all threads, with the core's lock held.
+            thread.joiner().store(joiner, Relaxed);
+        }
     }
 
     /// The thread of row `by` asks that of row `target` to end (`pthread_cancel`).
     pub fn thread_cancelled(&mut self, target: u32, by: u32) {
-        self.writer.update::<Thread>(target, |row| row.cancelled_by = by);
+        if let Some(thread) = self.thread(target) {
+            // Relaxed: no thread reads it.
+            thread.cancelled_by().store(by, Relaxed);
+        }
     }
 
     /// The thread has joined that of row `target`, which has ended.
     pub fn thread_joined(&mut self, thread: &mut ThreadState, target: u32) {
-        let last = self.writer.get::<Thread>(target).map_or(0, |row| row.segment);
+        let last = self.thread(target).map_or(0, |thread| thread.segment().load(Relaxed));
         self.next_segment(thread, segment_kind::JOINED, last, 0);
         self.comes_after(thread, last);
         self.thread_settled(target);
@@ -242,7 +266,24 @@ impl Core {
 
     /// A live thread: its id, its kernel thread id, and the next in the list.
     pub fn live_thread(&self, id: u32) -> Option<(u32, u32, u32)> {
-        self.writer.get::<Thread>(id).map(|thread| (id, thread.tid, thread.next_live))
+        // Relaxed: the list is the core's lock's.
+        self.thread(id).map(|it| (id, it.kernel_id(), it.next_live().load(Relaxed)))
+    }
+
+    /// The row of thread `id`.
+    pub fn thread(&self, id: u32) -> Option<ThreadRow> {
+        row(&self.writer, id)
+    }
+
+    /// The live threads.
+    pub(super) fn live(&self) -> impl Iterator<Item = ThreadRow> {
+        let mut next = self.first_live();
+        core::iter::from_fn(move || {
+            let thread = self.thread(next)?;
+            // Relaxed: the list is the core's lock's.
+            next = thread.next_live().load(Relaxed);
+            Some(thread)
+        })
     }
 }
 

@@ -6,21 +6,24 @@ use lockwright_ledger::rows::Held;
 use super::entry::{ON_TRIAL, is_last_release, mark};
 use super::thread::ThreadState;
 use crate::Trial;
+use crate::held::update;
 
 impl ThreadState {
     /// Makes the lock of the reserved entry a candidate.
     pub fn put_on_trial(&mut self, trial: Trial) {
+        let put = |held: &mut Held| {
+            held.trial = [trial.address, trial.frame];
+            mark(held, ON_TRIAL);
+        };
         // SAFETY: the top is the reserved entry.
-        let held = unsafe { &mut *self.top() };
-        held.trial = [trial.address, trial.frame];
-        mark(held, ON_TRIAL);
+        unsafe { update(self.top(), put) };
         self.row.last_trial = u64::from(self.depth());
     }
 
     /// The trial of the held lock `addr`, if it is about to be released for good.
     pub fn trial_of(&self, addr: u64) -> Option<Trial> {
-        let held = &self.held()[self.find(addr)? as usize - 1];
-        trial(held).filter(|_| is_last_release(held))
+        let held = self.held_of(addr)?;
+        trial(&held).filter(|_| is_last_release(&held))
     }
 
     /// Trials of all held locks. An address is tried a few times only: a thread that holds
@@ -28,7 +31,8 @@ impl ThreadState {
     pub fn trials(&mut self) -> impl Iterator<Item = Trial> {
         let last = self.row.last_trial.min(u64::from(self.depth()));
         self.row.last_trial = last;
-        self.held()[..last as usize].iter().filter(|held| held.addr != 0).filter_map(trial)
+        let held = self.held().take(last as usize).filter(|held| held.addr != 0);
+        held.filter_map(|held| trial(&held))
     }
 }
 

@@ -1,14 +1,15 @@
 //! A thread waits: what it waits for stands in its row, for other threads to see as long as it
 //! does.
 
-use core::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicU32, fence};
+use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use core::sync::atomic::fence;
 
-use lockwright_ledger::rows::{held_flag, mode, thread_state, waits_for_lock};
+use lockwright_ledger::rows::{held_flag, mode, waits_for_lock};
 
-use super::entry::DEAD;
+use super::entry::{DEAD, change_flags};
 use super::thread::ThreadState;
 use super::{Acquire, Ident};
+use crate::held::addr_of;
 
 /// A wait at a futex that begins.
 #[derive(Clone, Copy, Debug)]
@@ -28,25 +29,6 @@ pub struct FutexWait {
 }
 
 impl ThreadState {
-    fn wait_seq(&mut self) -> &AtomicU32 {
-        // SAFETY: own row; the word is only accessed atomically.
-        unsafe { AtomicU32::from_ptr(&raw mut self.row.wait_seq) }
-    }
-
-    /// Whether the thread of this row waits for a lock; `None` if it has ended.
-    ///
-    /// # Safety
-    /// `row` is a mapped thread row.
-    pub unsafe fn is_waiting(row: *mut Self) -> Option<bool> {
-        // SAFETY: the caller's promise; the words are accessed atomically or by their thread only.
-        unsafe {
-            let live = (*row).row.state == thread_state::LIVE;
-            // Pairs with the Releases in `wait_begin` and `wait_end`.
-            let seq = AtomicU32::from_ptr(&raw mut (*row).row.wait_seq).load(AcquireOrder);
-            live.then_some(seq & 1 == 1)
-        }
-    }
-
     /// Publishes that the thread is about to wait in context `node`; it can be seen by
     /// [`super::Core::find_deadlock`] of other threads from here on.
     pub fn wait_begin(&mut self, lock: &Acquire, node: u32) {
@@ -56,15 +38,18 @@ impl ThreadState {
 
     /// As [`ThreadState::wait_begin`], for what may not have to be waited for.
     pub fn wait_begin_uncounted(&mut self, lock: &Acquire, node: u32) {
-        self.row.wait_addr = lock.addr;
-        self.row.wait_inst = lock.ident.inst();
-        self.row.wait_class = lock.ident.class();
-        self.row.wait_mode = u32::from(lock.mode);
-        self.row.wait_node = node;
+        let row = self.shared();
+        // Relaxed: others believe them by the word stored last.
+        row.wait_addr().store(lock.addr, Relaxed);
+        row.wait_inst().store(lock.ident.inst(), Relaxed);
+        row.wait_class().store(lock.ident.class(), Relaxed);
+        row.wait_mode().store(lock.mode.into(), Relaxed);
+        row.wait_node().store(node, Relaxed);
         let frame = 0u8;
         self.row.wait_frame = (&raw const frame) as u64;
         self.row.wait_depth = self.depth();
-        let seq = self.wait_seq();
+        let seq = row.wait_seq();
+        // Release pairs with the Acquire in `ThreadRow::wait`.
         seq.store(seq.load(Relaxed) | 1, Release);
         // If two threads close a cycle at once, the later sees the other's wait: store own
         // wait, fence, read the others'. Pairs with the same fence in the other thread.
@@ -87,13 +72,13 @@ impl ThreadState {
     /// The wait under way, if there is one, is over because the thread is being unwound out of it.
     /// Its address and [`mode`] bits.
     pub fn wait_unwound(&mut self) -> Option<(u64, u16)> {
-        if self.wait_seq().load(Relaxed) & 1 == 0 {
+        if self.row.wait_seq & 1 == 0 {
             return None;
         }
         for i in 1..=self.depth() {
             // A cancelled condition wait takes its mutex back, for the cleanup handlers.
             // SAFETY: up to depth.
-            unsafe { (*self.entry(i)).flags &= !held_flag::IN_COND_WAIT };
+            unsafe { change_flags(self.entry(i), 0, held_flag::IN_COND_WAIT) };
         }
         self.wait_end();
         Some((self.row.wait_addr, self.row.wait_mode as u16))
@@ -101,7 +86,7 @@ impl ThreadState {
 
     /// An address within the frame of the function that waits; `None` if the thread is in no wait.
     pub fn wait_frame(&mut self) -> Option<u64> {
-        (self.wait_seq().load(Relaxed) & 1 == 1).then_some(self.row.wait_frame)
+        (self.row.wait_seq & 1 == 1).then_some(self.row.wait_frame)
     }
 
     /// The acquisition that the thread waited in comes to nothing: the wait was left by a long jump
@@ -109,20 +94,25 @@ impl ThreadState {
     pub fn abandon_waited(&mut self) {
         let i = self.row.wait_depth;
         // SAFETY: up to the depth.
-        if i == 0 || i > self.depth() || unsafe { (*self.entry(i)).addr } != 0 {
+        if i == 0 || i > self.depth() || unsafe { addr_of(self.entry(i)) } != 0 {
             return;
         }
         if i == self.depth() {
             return self.abandon();
         }
         // SAFETY: as above.
-        unsafe { (*self.entry(i)).flags |= DEAD };
+        unsafe { change_flags(self.entry(i), DEAD, 0) };
         self.set_dirty();
     }
 
     /// The wait is over.
     pub fn wait_end(&mut self) {
-        let seq = self.wait_seq();
+        let row = self.shared();
+        let seq = row.wait_seq();
+        // Release pairs with the Acquire in `ThreadRow::wait`.
         seq.store((seq.load(Relaxed) | 1).wrapping_add(1), Release);
+        // Pairs with the fence in `ThreadRow::is_still_in`: whoever sees what the thread does from here on
+        // sees that the wait is over.
+        fence(Release);
     }
 }

@@ -89,7 +89,7 @@ impl ThreadState {
 
     /// Whether the thread holds the lock of this instance.
     pub fn holds(&self, inst: u32) -> bool {
-        self.held().iter().any(|held| held.is_held() && held.inst == inst)
+        self.held().any(|held| held.is_held() && held.inst == inst)
     }
 }
 

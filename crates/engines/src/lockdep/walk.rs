@@ -5,12 +5,13 @@
 //! the time (`wait_seq` unchanged and odd): a thread that waits neither takes nor releases, so its
 //! held array stood still meanwhile.
 
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{Acquire, SeqCst};
+use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::fence;
 
-use lockwright_ledger::rows::{Class, Thread, excludes, held_flag, lock_kind, mode, thread_state};
+use lockwright_ledger::rows::{Class, excludes, held_flag, lock_kind, mode};
 
-use super::core::{Core, held_of};
+use super::core::Core;
+use super::row::{ThreadRow, Wait};
 use super::thread::ThreadState;
 
 /// Longest cycle that is looked for. Longer ones are still found in the recorded orders.
@@ -37,8 +38,8 @@ impl Core {
         path[0] = Waiter { thread: thread.id(), seq };
         let Some(len) = self.search(&mut path, 1, relock_fails) else { return false };
         // Pairs with the fence in `wait_begin`: see each wait either unchanged or over.
-        core::sync::atomic::fence(SeqCst);
-        if path[..len].iter().any(|waiter| self.wait_of(waiter.thread) != Some(waiter.seq)) {
+        fence(SeqCst);
+        if !path[..len].iter().all(|waiter| self.is_in(waiter.thread, waiter.seq)) {
             return false;
         }
         let mut cycle = [0; MAX_CYCLE];
@@ -55,20 +56,20 @@ impl Core {
         len: usize,
         relock_fails: bool,
     ) -> Option<usize> {
-        let wanted = *self.ledger().get::<Thread>(path[len - 1].thread)?;
-        let wants = wanted.wait_mode as u16;
+        let wanted = self.thread(path[len - 1].thread)?.wait();
+        let wants = wanted.mode;
         // It waits for any thread that comes: see barrier.rs.
         if wants & mode::BARRIER != 0 {
             return None;
         }
-        let mut next = self.first_live();
-        while let Some(thread) = self.ledger().get::<Thread>(next) {
-            let id = core::mem::replace(&mut next, thread.next_live);
-            if !self.owns(id, wanted.wait_addr, wants) {
+        for thread in self.live() {
+            let id = thread.id();
+            if !self.owns(id, wanted.addr, wants) {
                 continue;
             }
             // The joined thread may have been cancelled, which ends a wait for a semaphore.
-            if wants & mode::JOIN != 0 && self.lock_kind(thread.wait_class) == lock_kind::SEMAPHORE
+            if wants & mode::JOIN != 0
+                && self.lock_kind(thread.wait().class) == lock_kind::SEMAPHORE
             {
                 continue;
             }
@@ -97,20 +98,14 @@ impl Core {
     /// The sequence number of the wait the thread is in, if it is in one that it cannot back out
     /// of.
     pub(super) fn wait_of(&self, id: u32) -> Option<u32> {
-        let row = self.ledger().row_ptr::<Thread>(id);
-        if row.is_null() {
-            return None;
-        }
-        // SAFETY: a mapped row; the word is only ever accessed atomically while the thread lives.
-        let seq = unsafe { AtomicU32::from_ptr(&raw mut (*row).wait_seq) }.load(Acquire);
-        // SAFETY: as above; written before the seq word we acquired.
-        let (wait_mode, state) = unsafe { ((*row).wait_mode, (*row).state) };
-        (seq & 1 == 1
-            && state == thread_state::LIVE
-            && wait_mode as u16
-                & (mode::TIMED | mode::COND_WAIT | mode::SEM_WAIT | mode::FUTEX_WAIT)
-                == 0)
-            .then_some(seq)
+        let thread = self.thread(id)?;
+        let wait = thread.wait();
+        (ThreadRow::is_final(&wait) && thread.is_live()).then_some(wait.seq)
+    }
+
+    /// Thread `id` is in the wait `seq` still, as it was when its words were looked at.
+    pub(super) fn is_in(&self, id: u32, seq: u32) -> bool {
+        self.thread(id).is_some_and(|thread| thread.is_still_in(seq) && thread.is_live())
     }
 
     /// Thread `id` holds the lock at `addr` in a way that keeps `wants` waiting; for a join, it is
@@ -119,22 +114,19 @@ impl Core {
         if wants & mode::JOIN != 0 {
             return u64::from(id) == addr;
         }
-        let Some(thread) = self.ledger().get::<Thread>(id) else { return false };
-        if thread.state != thread_state::LIVE {
-            return false;
-        }
+        let Some(thread) = self.thread(id).filter(ThreadRow::is_live) else { return false };
         // A writer that waits holds up the readers that come after it, where writers are preferred.
-        if wants & (mode::READ | mode::READ_RECURSIVE) == mode::READ
-            && thread.wait_addr == addr
-            && thread.wait_seq & 1 == 1
-            && thread.wait_mode as u16 & (mode::READ | mode::COND_WAIT | mode::JOIN) == 0
-        {
+        let is_ahead = |wait: Wait| {
+            wait.addr == addr
+                && wait.is_under_way()
+                && wait.mode & (mode::READ | mode::COND_WAIT | mode::JOIN) == 0
+        };
+        if wants & (mode::READ | mode::READ_RECURSIVE) == mode::READ && is_ahead(thread.wait()) {
             return true;
         }
-        held_of(self.ledger(), thread).any(|at| {
-            // SAFETY: within the thread's held array. It may be changing; then what we read is
-            // discarded, because the thread is not in the wait we require of it.
-            let held = unsafe { at.read_volatile() };
+        // It may be changing; then what we see is discarded, because the thread is not in the wait
+        // we require of it.
+        thread.held().any(|(_, held)| {
             held.addr == addr
                 && held.flags & held_flag::IN_COND_WAIT == 0
                 && excludes(wants, held.mode)

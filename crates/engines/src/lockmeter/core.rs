@@ -1,8 +1,6 @@
 //! The slow path: what one lock of the host guards. At most once per new thing (thread, site, cell,
 //! bucket, pair of waiter and holder).
 
-use core::ptr;
-
 use lockwright_ledger::Writer;
 use lockwright_ledger::histogram::{self, RUN};
 use lockwright_ledger::rows::meter::{Blame, Board, Carry, Cell, Meter, Metered, Readers, Site};
@@ -107,9 +105,7 @@ impl LockMeter {
         unsafe {
             let row = &mut (*thread).row;
             HeldStack::<Metered>::of_mut(&mut row.held).clear();
-            if row.waits != 0 {
-                ptr::write_bytes(row.waits as *mut Waits, 0, 1);
-            }
+            Waits::clear(row.waits as *mut Waits);
             (row.tid, row.waiting) = (0, 0);
             row.next_free = core::mem::replace(&mut self.free, row.id);
         }
@@ -188,13 +184,11 @@ impl LockMeter {
             return true;
         }
         let capacity = 2 * thread.row.held.capacity;
-        let Some(old) = thread.stack_mut().grow(writer, capacity) else {
+        // The old array is not given back: another thread may be looking at it, and takes what it finds there
+        // for addresses of cells. All that were before are together smaller than the new one.
+        if thread.stack_mut().grow(writer, capacity).is_none() {
             thread.lose();
             return false;
-        };
-        // The first array is part of memory that is handed to a later thread.
-        if old.capacity != FIRST_HELD {
-            writer.free(old.offset, HeldStack::<Metered>::bytes(old.capacity));
         }
         true
     }
@@ -282,7 +276,7 @@ impl LockMeter {
         if thread.row.waits == 0
             && let Some(offset) = writer.alloc(size_of::<Waits>())
         {
-            thread.row.waits = writer.at(offset) as u64;
+            thread.set_pending_memory(writer.at(offset) as u64);
         }
     }
 

@@ -2,8 +2,11 @@
 
 use lockwright_ledger::rows::meter::BOARD_SITES;
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use super::cell::CellRef;
 use super::steps::Contention;
+use crate::held::word;
 
 /// Waits that one thread can keep until they are recorded; one more is recorded at once. There is
 /// one more place, for the wait of the acquisition that is under way.
@@ -18,6 +21,78 @@ pub(super) const CONTENTIONS: usize = 4;
 pub(super) struct Waits {
     pub(super) pending: [Pending; PENDING + 1],
     pub(super) contentions: [Contention; CONTENTIONS],
+}
+
+impl Waits {
+    /// Forgets all waits.
+    ///
+    /// # Safety
+    /// `at` is null, or the memory of a thread that is gone.
+    pub unsafe fn clear(at: *mut Self) {
+        if at.is_null() {
+            return;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            for i in 0..=PENDING {
+                (*at).pending[i].cell = None;
+            }
+            for i in 0..CONTENTIONS {
+                (*at).contentions[i].addr = 0;
+            }
+        }
+    }
+}
+
+/// The place of a wait in a thread's memory. Other threads look at when it ended.
+#[derive(Clone, Copy)]
+pub(super) struct PendingAt(pub *mut Pending);
+
+impl PendingAt {
+    /// No wait is kept here.
+    ///
+    /// # Safety
+    /// A place of the calling thread's.
+    pub unsafe fn is_free(self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.0).cell.is_none() }
+    }
+
+    /// When the wait ended, if one is kept here.
+    ///
+    /// # Safety
+    /// A place in a thread's memory.
+    pub unsafe fn ended(self) -> u64 {
+        // SAFETY: the caller's promise. Relaxed: a hint.
+        unsafe { word(&raw const (*self.0).ended) }.load(Relaxed)
+    }
+
+    /// Keeps a wait here.
+    ///
+    /// # Safety
+    /// A place of the calling thread's.
+    pub unsafe fn store(self, wait: &Pending) {
+        // SAFETY: the caller's promise. Relaxed: a hint.
+        unsafe {
+            let at = self.0;
+            ((*at).cell, (*at).ticks, (*at).spun) = (wait.cell, wait.ticks, wait.spun);
+            (*at).shares = wait.shares;
+            word(&raw const (*at).ended).store(wait.ended, Relaxed);
+        }
+    }
+
+    /// Takes the wait that is kept here, if there is one.
+    ///
+    /// # Safety
+    /// A place of the calling thread's.
+    pub unsafe fn take(self) -> Option<Pending> {
+        // SAFETY: the caller's promise; all but `cell` is written when that is.
+        unsafe {
+            let cell = (*self.0).cell.take()?;
+            let (ticks, spun, shares) = ((*self.0).ticks, (*self.0).spun, (*self.0).shares);
+            Some(Pending { cell: Some(cell), ended: self.ended(), ticks, spun, shares })
+        }
+    }
 }
 
 /// A wait for a lock.

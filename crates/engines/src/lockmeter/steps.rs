@@ -10,7 +10,7 @@ use lockwright_ledger::rows::meter::Metered;
 use super::board::Place;
 use super::cell::CellRef;
 use super::pending::{CONTENTIONS, Waits};
-use super::thread::{MeterThread, RESERVED, SHARED, Waiting};
+use super::thread::{MeterThread, RESERVED, SHARED, Waiting, change_flags, set_since};
 use crate::Trial;
 use crate::held::set_addr;
 
@@ -41,19 +41,18 @@ impl MeterThread {
             self.put_on_trial(trial);
         }
         // SAFETY: the entry just made.
-        unsafe { (*self.top()).flags |= RESERVED | if shared { SHARED } else { 0 } };
+        unsafe { change_flags(self.top(), RESERVED | if shared { SHARED } else { 0 }, 0) };
     }
 
     /// Position of the innermost entry reserved for the lock at `addr`.
     fn reserved(&self, addr: u64) -> Option<u32> {
         let is_it = |held: &Metered| held.flags & RESERVED != 0 && held.since == addr;
-        self.held().iter().rposition(is_it).map(|i| i as u32 + 1)
+        self.held().rposition(|held| is_it(&held)).map(|i| i as u32 + 1)
     }
 
     /// The cell of the acquisition of `addr` that is under way.
     pub fn reserved_cell(&self, addr: u64) -> Option<CellRef> {
-        // SAFETY: `reserved` gives a valid position.
-        self.reserved(addr).and_then(|i| MeterThread::cell_of(unsafe { &*self.stack().entry(i) }))
+        self.reserved(addr).and_then(|i| MeterThread::cell_of(&self.stack().get(i)))
     }
 
     /// The acquisition of `addr` that is under way came to its end: the lock is held since `since`
@@ -62,8 +61,8 @@ impl MeterThread {
         let entry = self.stack().entry(self.reserved(addr)?);
         // SAFETY: `reserved` gives a valid position, which is this thread's.
         unsafe {
-            (*entry).since = since;
-            (*entry).flags &= !RESERVED;
+            set_since(entry, since);
+            change_flags(entry, 0, RESERVED);
             compiler_fence(SeqCst);
             set_addr(entry, addr);
         }

@@ -4,16 +4,18 @@
 //! A signal handler may run between any two instructions here, on the same state, and leaves it as
 //! it found it: see [`crate::held`].
 
+use core::cell::UnsafeCell;
+use core::marker::PhantomPinned;
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, compiler_fence};
 
 use lockwright_ledger::rows::meter::{Meter, Metered};
 
 use super::cell::CellRef;
-use super::pending::{PENDING, Pending};
+use super::pending::{PENDING, Pending, PendingAt};
 use crate::Trial;
-use crate::held::{Entry, HeldStack, set_addr};
+use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 
 /// [`Metered::flags`]: given up in the middle of the stack, to be removed.
 const DEAD: u32 = 1 << 31;
@@ -62,7 +64,50 @@ pub(super) struct Slot {
     pub(super) cell: u64,
 }
 
-const _: () = assert!(offset_of!(Metered, addr) == 0);
+const _: () = {
+    assert!(offset_of!(Metered, addr) == 0 && offset_of!(Metered, recursion) % 8 == 0);
+    assert!(offset_of!(Metered, flags) == offset_of!(Metered, recursion) + 4);
+    assert!(cfg!(target_endian = "little"));
+};
+
+/// Recursion and flags of an entry, as one word.
+const fn special(recursion: u32, flags: u32) -> u64 {
+    recursion as u64 | (flags as u64) << 32
+}
+
+/// Adds flags to an entry, and takes others off.
+///
+/// # Safety
+/// An entry of the calling thread's.
+#[inline(always)]
+pub(super) unsafe fn change_flags(entry: *mut Metered, add: u32, take: u32) {
+    // SAFETY: the caller's promise. Its thread alone writes the word. Relaxed: as in `held::set_addr`.
+    unsafe {
+        let word = word((&raw const (*entry).recursion).cast());
+        word.store(word.load(Relaxed) & !special(0, take) | special(0, add), Relaxed);
+    }
+}
+
+/// Sets the cell of an entry.
+///
+/// # Safety
+/// An entry of the calling thread's.
+#[inline(always)]
+unsafe fn set_cell(entry: *mut Metered, cell: u64) {
+    // SAFETY: the caller's promise. Release pairs with the Acquire in `look`: another thread that has the
+    // address finds the row written.
+    unsafe { word(&raw const (*entry).cell) }.store(cell, Release);
+}
+
+/// Sets since when the lock of an entry is held.
+///
+/// # Safety
+/// An entry of the calling thread's.
+#[inline(always)]
+pub(super) unsafe fn set_since(entry: *mut Metered, since: u64) {
+    // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+    unsafe { word(&raw const (*entry).since) }.store(since, Relaxed);
+}
 
 // SAFETY: repr(C) integers, the address first (asserted above).
 unsafe impl Entry for Metered {
@@ -78,12 +123,49 @@ unsafe impl Entry for Metered {
     fn addr(&self) -> u64 {
         self.addr
     }
+
+    #[inline]
+    unsafe fn load(entry: *const Self) -> Self {
+        // SAFETY: the caller's promise: what other threads do not look at is read as it is.
+        unsafe { Self { trial: (*entry).trial, ..Self::look(entry) } }
+    }
+
+    unsafe fn store_but_addr(entry: *mut Self, held: &Self) {
+        // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+        unsafe {
+            (*entry).trial = held.trial;
+            set_since(entry, held.since);
+            set_cell(entry, held.cell);
+            word((&raw const (*entry).recursion).cast())
+                .store(special(held.recursion, held.flags), Relaxed);
+        }
+    }
+
+    #[inline]
+    unsafe fn look(entry: *const Self) -> Self {
+        // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+        let (addr, since, cell, special) = unsafe {
+            (
+                addr_of(entry),
+                word(&raw const (*entry).since).load(Relaxed),
+                // Acquire pairs with the Release in `set_cell`.
+                word(&raw const (*entry).cell).load(Acquire),
+                word((&raw const (*entry).recursion).cast()).load(Relaxed),
+            )
+        };
+        let (recursion, flags) = (special as u32, (special >> 32) as u32);
+        Self { addr, since, cell, recursion, flags, ..Self::default() }
+    }
 }
 
 /// State of one live thread: a ledger row. See [`Meter`].
+///
+/// Other threads look at what it holds ([`MeterThread::find_foreign`]), and at nothing else. The two
+/// markers say to the compiler that no reference to the state claims all of it.
 #[repr(transparent)]
 pub struct MeterThread {
     pub(super) row: Meter,
+    shared: (UnsafeCell<()>, PhantomPinned),
 }
 
 impl MeterThread {
@@ -236,9 +318,9 @@ impl MeterThread {
         let at = self.stack_mut().push();
         // SAFETY: our entry; only this thread (and its handlers, above us) writes the array.
         unsafe {
-            (*at).since = since;
-            (*at).cell = cell.address();
-            (&raw mut (*at).recursion).cast::<u64>().write(u64::from(recursion));
+            set_since(at, since);
+            set_cell(at, cell.address());
+            word((&raw const (*at).recursion).cast()).store(special(recursion, 0), Relaxed);
             compiler_fence(SeqCst);
             set_addr(at, addr);
         }
@@ -249,7 +331,7 @@ impl MeterThread {
     pub fn acquired_shared(&mut self, addr: u64, cell: CellRef, since: u64) {
         self.acquired(addr, cell, since);
         // SAFETY: the entry just made.
-        unsafe { (*self.top()).flags |= SHARED };
+        unsafe { change_flags(self.top(), SHARED, 0) };
     }
 
     /// The acquisition of `addr` that was reserved ([`MeterThread::reserve`]) came to its end: the
@@ -264,9 +346,10 @@ impl MeterThread {
     /// Makes the innermost held lock a candidate.
     pub fn put_on_trial(&mut self, trial: Trial) {
         // SAFETY: the top is an entry.
-        let held = unsafe { &mut *self.top() };
-        held.trial = [trial.address, trial.frame];
-        held.flags |= ON_TRIAL;
+        unsafe {
+            (*self.top()).trial = [trial.address, trial.frame];
+            change_flags(self.top(), ON_TRIAL, 0);
+        }
     }
 
     /// The trial of a held lock.
@@ -300,7 +383,6 @@ impl MeterThread {
 
     #[inline(always)]
     fn innermost_with(&self, addr: u64, expected: u64) -> Option<Ending> {
-        const _: () = assert!(offset_of!(Metered, flags) == offset_of!(Metered, recursion) + 4);
         let top = self.top();
         // SAFETY: the top is an entry, or "nothing held", whose addr is 0. Recursion and flags are
         // 8 bytes, 8-aligned.
@@ -330,9 +412,19 @@ impl MeterThread {
         }
     }
 
-    /// The held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
-    pub fn held(&self) -> &[Metered] {
+    /// Copies of the held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
+    pub fn held(&self) -> impl DoubleEndedIterator<Item = Metered> + ExactSizeIterator {
         self.stack().entries()
+    }
+
+    /// How many they are.
+    pub fn depth(&self) -> u32 {
+        self.stack().depth()
+    }
+
+    /// A copy of the held lock at position `i`, from 1 up to the depth.
+    pub fn held_at(&self, i: u32) -> Metered {
+        self.stack().get(i)
     }
 
     /// The entry of `addr`, which is this thread's.
@@ -344,21 +436,21 @@ impl MeterThread {
     pub fn recurse(&mut self, addr: u64) -> bool {
         let Some(held) = self.find_held(addr) else { return false };
         // SAFETY: `find_held` gave a valid entry.
-        unsafe { (*held).recursion += 1 };
+        unsafe { update(held, |held| held.recursion += 1) };
         true
     }
 
     /// The entry of `addr`, wherever it is: a copy. `None`: it is not held.
     pub fn entry_of(&self, addr: u64) -> Option<Metered> {
         // SAFETY: `find_held` gives a valid entry.
-        self.find_held(addr).map(|held| unsafe { *held })
+        self.find_held(addr).map(|held| unsafe { Metered::load(held) })
     }
 
     /// A recursive mutex has been let go once, and stays held.
     pub fn unrecurse(&mut self, addr: u64) {
         if let Some(held) = self.find_held(addr) {
             // SAFETY: `find_held` gave a valid entry.
-            unsafe { (*held).recursion -= 1 };
+            unsafe { update(held, |held| held.recursion -= 1) };
         }
     }
 
@@ -442,9 +534,9 @@ impl MeterThread {
         site.store(wait.site, Relaxed);
     }
 
-    fn pending(&self, i: usize) -> *mut Pending {
+    fn pending(&self, i: usize) -> PendingAt {
         // SAFETY: callers stay below PENDING, and the memory is there (`has_pending_memory`).
-        unsafe { (self.row.waits as *mut Pending).add(i) }
+        PendingAt(unsafe { (self.row.waits as *mut Pending).add(i) })
     }
 
     /// There is memory for waits that are to be recorded later.
@@ -454,7 +546,7 @@ impl MeterThread {
 
     fn free_place(&self) -> Option<usize> {
         // SAFETY: below PENDING, and the memory is there.
-        (0..PENDING).find(|&i| self.row.waits != 0 && unsafe { (*self.pending(i)).cell.is_none() })
+        (0..PENDING).find(|&i| self.row.waits != 0 && unsafe { self.pending(i).is_free() })
     }
 
     /// There is room to keep a wait.
@@ -472,8 +564,8 @@ impl MeterThread {
         if let Some(i) = self.free_place() {
             // SAFETY: below PENDING; the caller's entry.
             unsafe {
-                *self.pending(i) = *wait;
-                (*entry).flags |= i as u32 + 1;
+                self.pending(i).store(wait);
+                change_flags(entry, i as u32 + 1, 0);
             }
         }
     }
@@ -490,25 +582,27 @@ impl MeterThread {
     /// # Safety
     /// `thread` is a mapped thread row.
     unsafe fn had_since_at(thread: *const Self, held: &Metered) -> u64 {
-        // SAFETY: the caller's promise.
-        let waits = unsafe { (&raw const (*thread).row.waits).read_volatile() } as *const Pending;
+        // SAFETY: the caller's promise. Acquire pairs with the Release in `set_pending_memory`.
+        let waits = unsafe { word(&raw const (*thread).row.waits) }.load(Acquire) as *mut Pending;
         let at = (held.flags & PENDING_BITS) as usize;
         if held.since != 0 || waits.is_null() || !(1..=PENDING).contains(&at) {
             return held.since;
         }
         // SAFETY: below PENDING; the memory stays mapped.
-        unsafe { (&raw const (*waits.add(at - 1)).ended).read_volatile() }
+        unsafe { PendingAt(waits.add(at - 1)).ended() }
+    }
+
+    /// Where waits are to be kept, which is blank.
+    pub(super) fn set_pending_memory(&mut self, at: u64) {
+        // SAFETY: own word. Release pairs with the Acquire in `had_since_at`: the memory is blank.
+        unsafe { word(&raw const self.row.waits) }.store(at, Release);
     }
 
     /// Takes back the wait that was kept for `held`.
     pub fn kept(&mut self, held: &Metered) -> Option<Pending> {
         let i = (held.flags & PENDING_BITS).checked_sub(1)? as usize;
         // SAFETY: `keep` put it there; below PENDING.
-        unsafe {
-            let wait = *self.pending(i);
-            (*self.pending(i)).cell = None;
-            Some(wait)
-        }
+        unsafe { self.pending(i).take() }
     }
 
     /// An acquisition of the lock at `addr` begins that may wait out of sight.
@@ -529,7 +623,7 @@ impl MeterThread {
     pub fn put_wait(&mut self, wait: &Pending) {
         // SAFETY: one place more than PENDING, and the memory is there, or no wait would be
         // expected.
-        unsafe { *self.pending(PENDING) = *wait };
+        unsafe { self.pending(PENDING).store(wait) };
     }
 
     /// The acquisition is over. Its wait, if there was one.
@@ -539,8 +633,7 @@ impl MeterThread {
             return None;
         }
         // SAFETY: as in `put_wait`.
-        let place = unsafe { &mut *self.pending(PENDING) };
-        place.cell.take().map(|cell| Pending { cell: Some(cell), ..*place })
+        unsafe { self.pending(PENDING).take() }
     }
 
     /// Where and since when the thread of row `other` holds `addr`, as far as that is known while
@@ -549,20 +642,13 @@ impl MeterThread {
     /// # Safety
     /// `other` is a mapped thread row.
     pub unsafe fn find_foreign(other: *mut Self, addr: u64) -> Option<(u32, u64)> {
-        // SAFETY: the row and its arrays stay mapped; words that their thread may change are read
-        // as they come, and what comes of it is a hint.
-        unsafe {
-            let base = (&raw const (*other).row.held.base).read_volatile() as *const Metered;
-            let top = (&raw const (*other).row.held.top).read_volatile() as *const Metered;
-            let depth = (top as usize).saturating_sub(base as usize) / size_of::<Metered>();
-            for i in (1..=depth.min(64)).rev() {
-                let held = base.add(i).read_volatile();
-                if held.addr == addr {
-                    let since = Self::had_since_at(other, &held);
-                    return CellRef::at(held.cell).map(|cell| (cell.site(), since));
-                }
-            }
-        }
-        None
+        // SAFETY: the row and its arrays stay mapped, and are of this engine for good.
+        let entries = unsafe { HeldStack::<Metered>::of_any(&raw const (*other).row.held) };
+        // SAFETY: entries of its array. What they are of several moments is a hint.
+        let mut held = entries.rev().take(64).map(|entry| unsafe { Metered::look(entry) });
+        let held = held.find(|held| held.addr == addr)?;
+        // SAFETY: the caller's promise.
+        let since = unsafe { Self::had_since_at(other, &held) };
+        CellRef::at(held.cell).map(|cell| (cell.site(), since))
     }
 }

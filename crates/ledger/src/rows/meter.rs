@@ -349,7 +349,7 @@ row! {
     /// What one thread at a time works on: its index of cells and the locks it holds. Handed to a
     /// later thread when the thread ends, so that cells are as many as threads that live at once.
     /// Addresses are the process's own.
-    Meter in Meters x 2 = 192 bytes {
+    Meter in Meters x 2 = 192 bytes shared by threads {
         /// The row's own id.
         id: u32,
         /// The locks it holds, of which each is a [`Metered`]. Changes.

@@ -181,12 +181,12 @@ pub unsafe fn take() {
     // SAFETY: the caller's promise; the state is the calling thread's.
     let (locks, left, thread) =
         unsafe { (&mut *LOCKS.0.get(), &mut *LEFT_BEHIND.0.get(), tls::get().as_ref()) };
-    let held = thread.map_or(&[][..], ThreadState::held);
+    let held = thread.into_iter().flat_map(ThreadState::held);
     let (mut len, mut left_len) = (0, 0);
     state::with_core(|core| {
         for (lock, held) in locks.iter_mut().zip(held) {
             let kind = core.kind_of(Ident::new(held.inst, held.class));
-            *lock = Inherited::new(held, kind);
+            *lock = Inherited::new(&held, kind);
             len += 1;
         }
         core.held_by_others(thread.map_or(0, ThreadState::id), |thread, held, site| {

@@ -23,8 +23,7 @@ pub fn holds_spinning() -> bool {
     }
     // SAFETY: as `watch::thread`; a detached thread holds nothing.
     let thread = unsafe { &*tls::raw() };
-    !thread.is_idle()
-        && thread.held().iter().any(|held| held.is_held() && spinning::has(held.class))
+    !thread.is_idle() && thread.held().any(|held| held.is_held() && spinning::has(held.class))
 }
 
 #[cold]

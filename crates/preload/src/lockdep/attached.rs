@@ -3,8 +3,7 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_engines::lockdep::{Core, ThreadState};
-use lockwright_ledger::rows::Thread;
+use lockwright_engines::lockdep::{Core, ThreadRow, ThreadState};
 
 use super::misuse;
 use crate::hosts::HasEnded;
@@ -71,9 +70,12 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
 /// The thread with this id is known to us and is not waiting for a lock.
 pub fn is_running(tid: u32) -> bool {
     let row = ROWS.get(tid);
-    // SAFETY: rows stay mapped; the fields are words that their thread changes one by one.
-    !row.is_null()
-        && unsafe { ThreadState::tid_of(row) == tid && ThreadState::is_waiting(row) == Some(false) }
+    if row.is_null() {
+        return false;
+    }
+    // SAFETY: rows stay mapped.
+    let row = unsafe { ThreadRow::new(row.cast()) };
+    row.kernel_id() == tid && row.is_waiting() == Some(false)
 }
 
 /// Records until when a timer may still end a deadlock: there is one.
@@ -181,11 +183,8 @@ pub fn joined(id: u32) {
 /// Records the end of the thread of row `id`, with the locks that it still held. Where it was then
 /// is not known.
 fn end(core: &mut Core, id: u32, now: u64) {
-    let row = core.ledger().row_ptr::<Thread>(id).cast::<ThreadState>();
-    // SAFETY: null, or a row, which stays mapped.
-    if row.is_null() || unsafe { ThreadState::is_waiting(row) }.is_none() {
-        return;
-    }
+    let Some(row) = core.thread(id).filter(ThreadRow::is_live) else { return };
+    let row = row.as_state();
     // SAFETY: it came from `thread_start`, and its thread is gone: nobody else has it.
     unsafe {
         core.exits(&mut *row, now, |_| false, &mut |_| 0);

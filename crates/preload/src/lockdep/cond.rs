@@ -193,7 +193,7 @@ pub unsafe fn wait(
         // SAFETY: the caller's mutex.
         return unsafe { not_held(thread, m, site, wait) };
     };
-    let held = thread.held()[i as usize - 1];
+    let held = thread.held_at(i);
     let lock = Acquire {
         addr: c as u64,
         ident: Ident::new(held.inst, held.class),
@@ -306,7 +306,7 @@ unsafe fn not_held(
 pub fn others_held(thread: &ThreadState, address: u64) -> bool {
     // A semaphore may be kept for another thread to post.
     let is_kept = |held: &Held| held.is_held() && held.flags & held_flag::SEMAPHORE == 0;
-    thread.held().iter().any(|held| is_kept(held) && held.addr != address)
+    thread.held().any(|held| is_kept(&held) && held.addr != address)
 }
 
 /// Counts a wait, and reports if threads are blocked on the condition variable with another mutex.

@@ -95,7 +95,7 @@ pub fn unlock_refused_by(
 /// the entry takes a closer look.
 #[cold]
 pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
-    let Some(&held) = thread.held().last() else { return };
+    let Some(held) = thread.held().next_back() else { return };
     match result {
         // An inconsistent mutex that is held more than once says so each time, and counts all the
         // same.
@@ -114,7 +114,7 @@ pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
 #[cold]
 pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
     if thread.is_inconsistent(addr)
-        && let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1])
+        && let Some(held) = thread.held_of(addr)
     {
         let ident = Ident::new(held.inst, held.class);
         tell(thread, &Misuse::new(finding_kind::UNLOCK_INCONSISTENT, addr, ident));
@@ -129,7 +129,7 @@ pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
 /// The thread has unlocked a lock that it holds: says so if it was pinned.
 pub fn pinned(thread: &mut ThreadState, addr: u64) {
     if let Some(stack) = thread.pinned(addr)
-        && let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1])
+        && let Some(held) = thread.held_of(addr)
     {
         let what = Misuse {
             other_stack: stack,
@@ -183,7 +183,7 @@ pub fn may_be_in_frame(thread: &ThreadState, addr: u64) -> bool {
 /// called twice in a row its frames are at one place: the ways to the calls tell them apart.
 #[cold]
 pub fn frame_gone(thread: &mut ThreadState, addr: u64) -> bool {
-    let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1]) else { return false };
+    let Some(held) = thread.held_of(addr) else { return false };
     if !is_on_stack(addr) {
         return false;
     }

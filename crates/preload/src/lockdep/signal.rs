@@ -129,7 +129,7 @@ fn now_handled(signal: c_int) {
         return;
     }
     state::with_core(|core| {
-        core.signals_changed(|thread| thread.open_signals() | bit & !thread.blocked_signals());
+        core.signals_changed(bit);
     });
 }
 

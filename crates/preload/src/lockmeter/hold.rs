@@ -254,7 +254,8 @@ fn end_and_judge(
 /// them: their memory may be gone.
 #[cold]
 pub fn end_all(thread: &mut MeterThread) {
-    while let Some(&held) = thread.held().iter().rfind(|held| held.addr != 0) {
+    let innermost = |thread: &MeterThread| thread.held().rfind(|held| held.addr != 0);
+    while let Some(held) = innermost(thread) {
         if let Some(hold) = Ending::of(&held) {
             let now = ending(held.addr, hold, MeterThread::is_shared(&held));
             if held.is_uncounted() {

@@ -286,7 +286,9 @@ fn find_or_make_spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> 
         return None;
     }
     let frame = LazyCell::new(|| target.back.call(target.site));
-    callsite::look_at_held(thread.held().iter().filter_map(MeterThread::trial_of), || *frame);
+    callsite::look_at_held(thread.held().filter_map(|held| MeterThread::trial_of(&held)), || {
+        *frame
+    });
     let at = callsite::deep_from(target.site, || *frame);
     if let Some(cell) = thread.find(target.key_past(at.id)) {
         return Some(Spot { cell, trial: at.trial });

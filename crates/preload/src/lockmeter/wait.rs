@@ -198,8 +198,8 @@ pub fn record(thread: &mut MeterThread, waited: &Pending) {
     }
     // What else the thread held meanwhile was held for that long only because of this wait.
     let site = cell.site();
-    for i in 0..thread.held().len() {
-        let held = thread.held()[i];
+    for i in 1..=thread.depth() {
+        let held = thread.held_at(i);
         if held.addr != 0
             && let Some(outer) = MeterThread::cell_of(&held)
         {
