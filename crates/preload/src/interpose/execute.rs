@@ -15,7 +15,7 @@ use lockwright_exec::{Name, environment as variables};
 
 use crate::libc::real::{self, Strings};
 use crate::os::digits::Digits;
-use crate::os::readable::{self, Look};
+use crate::os::readable;
 use crate::os::{loader, sys, time};
 use crate::process::successor::Start;
 use crate::process::{follow, records, run};
@@ -128,7 +128,7 @@ impl Call {
 unsafe fn passes_on(mut environment: Strings) -> Option<bool> {
     let (mut library, mut directory) = (false, false);
     // The strings lie together, and their addresses do.
-    let (mut addresses, mut strings) = (Look::new(), Look::new());
+    let (mut addresses, mut strings) = (readable::look(), readable::look());
     while !environment.is_null() {
         // SAFETY: the caller's promise: null ends it.
         let variable = unsafe { addresses.value(environment) }?;
