@@ -4,7 +4,6 @@ use std::mem::offset_of;
 
 use lockwright_analysis::finding::coverage::{Missing, Note};
 use lockwright_ledger::layout::bounded;
-use lockwright_ledger::live::Source;
 use lockwright_ledger::{Header, Ledger};
 use lockwright_report::prose::{coverage, told as told_of};
 
@@ -177,7 +176,7 @@ fn threads_that_come_early_and_late_are_graded_alike() {
 }
 
 /// The ledger of a story, with a number in its header.
-fn with_word(text: &str, offset: usize, word: u32) -> Vec<u8> {
+pub fn with_word(text: &str, offset: usize, word: u32) -> Vec<u8> {
     let mut bytes = Story::new().tell(text).bytes();
     bytes[offset..offset + 4].copy_from_slice(&word.to_ne_bytes());
     bytes
@@ -208,30 +207,11 @@ fn bounds_that_were_reached_are_named() {
     assert!(told.iter().all(|note| note.contains("than the ledger records")), "{told:?}");
 }
 
-/// The file changes each time that it is read.
-struct Restless(Vec<u8>, u32);
-
-impl Source for Restless {
-    fn read(&mut self, bytes: &mut [u8], at: u64) -> std::io::Result<()> {
-        self.1 += 2;
-        let word = offset_of!(Header, removals);
-        self.0[word..word + 4].copy_from_slice(&self.1.to_ne_bytes());
-        bytes.copy_from_slice(&self.0[at as usize..at as usize + bytes.len()]);
-        Ok(())
-    }
-
-    fn stored(&mut self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn pause(&mut self) {}
-}
-
 #[test]
 fn nothing_is_likely_of_a_ledger_that_changed_each_time_that_it_was_read() {
     let bytes = Story::new().tell(BOTH_ORDERS).bytes();
     let there = bytes.len() as u64;
-    let found = report(Ledger::copy(&mut Restless(bytes, 0), there).unwrap());
+    let found = report(crate::restless::copy(bytes, there));
     assert_eq!(told(&found), ["possible circular-dependency: A B"]);
     let evidence = told_of(&found.findings[0]).evidence.join(", ");
     assert!(evidence.contains("the ledger changed each time that it was read"), "{evidence}");

@@ -18,6 +18,8 @@ mod order;
 mod pools;
 mod processes;
 mod readers;
+#[path = "../../../engines/tests/restless/mod.rs"]
+mod restless;
 mod selftest;
 mod semaphores;
 mod signals;
