@@ -95,6 +95,8 @@ pub enum Misuse {
         timed: bool,
         /// What is known about the signallers.
         signalled: Signalled,
+        /// What may be missing in that.
+        gap: Option<Gap>,
     },
     /// A condition variable is signalled by a thread whose function has not taken the waiters'
     /// mutex, which is the finding's lock.
@@ -144,6 +146,15 @@ pub enum Misuse {
         /// The function; `None`: one of a later version.
         call: Option<&'static str>,
     },
+}
+
+/// What a ledger that has reached a bound may lack, so that nothing follows from its not being there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Signals.
+    Signals,
+    /// What orders threads.
+    Orders,
 }
 
 /// What is known of the threads that signal what is waited for with locks kept.

@@ -13,7 +13,7 @@ use super::signallers::{self, Need, Signallers};
 use super::waits_through::{Through, Ways};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
-use crate::finding::misuse::{Misuse, Signalled};
+use crate::finding::misuse::{Gap, Misuse, Signalled};
 use crate::finding::{
     Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
 };
@@ -197,6 +197,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         match self.kind {
             // Often meant so, and correct if the signaller does not need the kept lock.
             Kind::WaitWithLockHeld => match &self.signallers {
+                // All that follows from others' not being recorded.
+                Signallers::Needs(_) | Signallers::NeedsThrough(_) if self.gap().is_some() => {
+                    Grade::Possible
+                }
+                Signallers::Independent(_) if self.gap().is_some() && !self.is_timed() => {
+                    Grade::Possible
+                }
                 Signallers::Needs(need) if need.is_sure && need.others.is_empty() => {
                     if self.is_timed() { Grade::Possible } else { Grade::Likely }
                 }
@@ -220,6 +227,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::LeakedLock => self.leak.unwrap_or(Grade::Possible),
             _ => Grade::Likely,
         }
+    }
+
+    /// What the record of signallers may lack.
+    fn gap(&self) -> Option<Gap> {
+        signallers::gap(self.view, &self.signallers)
     }
 
     /// What the handler calls was in use outside with its signal open. Programs may block their
@@ -310,6 +322,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 semaphore: self.is_for_semaphore(),
                 timed: self.is_timed(),
                 signalled: self.signalled(),
+                gap: self.gap(),
             },
             Kind::CondvarMutexMismatch => Misuse::TwoMutexes {
                 condvar: self.view.model.variable_at(row.addr).map(Name::symbol),

@@ -10,15 +10,20 @@
 //! between: so the wait may as well begin before it takes the lock, and then nothing has come that
 //! would end it. For any other signal that is not known: an earlier one by the same thread, sent
 //! before it came to the lock, may end the wait.
+//!
+//! A ledger that has reached a bound lacks signals, or what orders threads. Then it is not known that no
+//! thread signals without the lock, or that the wait and a signal can meet ([`gap`]).
 
 use std::collections::{HashMap, HashSet};
 
+use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{
     self, Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag,
     segment_kind, signalled,
 };
 
 use super::waits_through::{Through, Ways};
+use crate::finding::misuse::Gap;
 use crate::model::{LockRef, Model};
 use crate::view::process_view::{ProcessView, reference};
 
@@ -56,6 +61,8 @@ pub struct Need {
     pub is_sure: bool,
     /// Threads that signalled without taking any kept lock.
     pub others: Vec<u32>,
+    /// Something unrecorded may order the wait and the signal.
+    pub is_late: bool,
 }
 
 /// How much one signal needs a kept lock.
@@ -84,10 +91,26 @@ pub fn of(view: &ProcessView<'_, '_>, ways: &Ways<'_, '_>, id: u32, row: &Row) -
     }
 }
 
+/// What may be missing of signals during the wait of `row`, so that what `signallers` says is not sure.
+pub fn gap(view: &ProcessView<'_, '_>, signallers: &Signallers) -> Option<Gap> {
+    let lacks_signals = view.model.ledger.header().bounded & bounded::SIGNALLERS != 0;
+    match signallers {
+        Signallers::Unknown => None,
+        _ if lacks_signals => Some(Gap::Signals),
+        Signallers::Needs(Need { is_late: true, .. })
+        | Signallers::NeedsThrough(Through { is_late: true, .. }) => Some(Gap::Orders),
+        _ => None,
+    }
+}
+
 /// The signallers, by whether they take the very locks that are kept, or such of their class.
 fn directly(view: &ProcessView<'_, '_>, row: &Row, rounds: &Rounds, kept: &[Node]) -> Signallers {
     let acquired = Acquired::of(view, kept);
     let mut best: Option<(Needed, Need)> = None;
+    let rank = |needed: Needed, need: &Need| (needed, !need.is_late);
+    let is_late = |round: &Row| {
+        [row.segment, round.segment].iter().any(|&segment| view.model.lacks_orders(segment))
+    };
     let mut others = Vec::new();
     // Threads that needed a kept lock for sure, and such that perhaps did.
     let (mut sure, mut doubtful) = (HashSet::new(), HashSet::new());
@@ -103,12 +126,16 @@ fn directly(view: &ProcessView<'_, '_>, row: &Row, rounds: &Rounds, kept: &[Node
                 _ => {}
             }
             let needed = if is_sure { needed } else { needed.min(Needed::Otherwise) };
-            (needed, Need { is_sure, ..need })
+            (needed, Need { is_sure, is_late: is_late(round), ..need })
         });
         match needed {
             None => others.push(round.thread),
-            Some(found) if best.as_ref().is_none_or(|best| best.0 < found.0) => best = Some(found),
-            Some(_) => {}
+            Some((needed, need)) => {
+                let is_better = |best: &(Needed, Need)| rank(best.0, &best.1) < rank(needed, &need);
+                if best.as_ref().is_none_or(is_better) {
+                    best = Some((needed, need));
+                }
+            }
         }
     }
     others.sort_unstable();
@@ -280,9 +307,10 @@ impl Acquired {
         let need = |lock: &Node, taken: u32, is_held: bool, needed: Needed| {
             let is_sure = needed == Needed::Surely;
             let (thread, signal, lock) = (round.thread, round.stack, reference(lock));
+            let others = Vec::new();
             Some((
                 needed,
-                Need { thread, lock, taken, signal, is_held, is_sure, others: Vec::new() },
+                Need { thread, lock, taken, signal, is_held, is_sure, others, is_late: false },
             ))
         };
         if let Some((id, held, lock)) = outermost(view, kept, round.node)

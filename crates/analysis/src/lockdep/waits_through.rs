@@ -34,6 +34,8 @@ pub struct Through {
     pub is_timed: bool,
     /// One of the threads has waited for an event before.
     pub has_heard: bool,
+    /// Something unrecorded may order these.
+    pub is_late: bool,
 }
 
 /// The ways by which signallers of one process come to their signals.
@@ -146,7 +148,7 @@ impl<'m, 'a> Ways<'m, 'a> {
                     let context = Context { acquired: id, held: node.parent };
                     let taken = Acquisition { context, segment: *segment, thread: round.thread };
                     let given = [*wait, taken];
-                    if !self.judge.may_meet(&given) || self.judge.is_unsure(&given) {
+                    if !self.judge.may_meet(&given) {
                         return None;
                     }
                     let mut chains = self.chains.borrow_mut();
@@ -156,7 +158,9 @@ impl<'m, 'a> Ways<'m, 'a> {
                         node.is_some_and(|node| node.mode & mode::TIMED != 0)
                     };
                     let is_timed = is_timed(&taken) || chain.iter().any(is_timed);
-                    Some(Through { taken, signal: round.stack, chain, is_timed, has_heard: false })
+                    let is_late = self.judge.is_unsure(&given) || self.judge.is_unsure(&chain);
+                    let signal = round.stack;
+                    Some(Through { taken, signal, chain, is_timed, has_heard: false, is_late })
                 })
             })
         })

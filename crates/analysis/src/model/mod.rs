@@ -66,6 +66,13 @@ impl<'a> Model<'a> {
         }
     }
 
+    /// Orders of the segment with others may be missing: it came after a bound of what orders threads, or
+    /// the ledger is torn.
+    pub fn lacks_orders(&self, segment: u32) -> bool {
+        let until = self.ledger.header().orders_until;
+        self.ledger.is_torn() || until != 0 && segment > until
+    }
+
     /// Builds the model of ledger `index` of `sources`.
     pub fn new(sources: &Sources<'a>, index: usize) -> Self {
         let ledger = &sources.ledgers[index];

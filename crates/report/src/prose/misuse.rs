@@ -1,7 +1,7 @@
 //! Sentences about misuse of locks: all sentences about one sort of misuse stand in one place.
 
 use lockwright_analysis::finding::action::Access;
-use lockwright_analysis::finding::misuse::{Calls, Misuse, Signalled};
+use lockwright_analysis::finding::misuse::{Calls, Gap, Misuse, Signalled};
 use lockwright_analysis::finding::{Finding, Name, ThreadInfo};
 use lockwright_analysis::signal;
 
@@ -218,8 +218,8 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
                 "or call only async-signal-safe functions in the child until it calls exec".into(),
             ],
         ),
-        Misuse::KeptInWait { semaphore, timed, signalled } => {
-            kept_in_wait(finding, names, *semaphore, *timed, signalled)
+        Misuse::KeptInWait { semaphore, timed, signalled, gap } => {
+            kept_in_wait(finding, names, *semaphore, *timed, signalled, *gap)
         }
         Misuse::HeldInCallback { library, callback, user, within, entry, calls, is_by_class } => {
             let library = Library {
@@ -425,6 +425,7 @@ fn kept_in_wait(
     semaphore: bool,
     timed: bool,
     signalled: &Signalled,
+    gap: Option<Gap>,
 ) -> Sentences {
     let (wait, signal, signals, signalled_it) = match semaphore {
         true => ("a wait for a semaphore", "post", "posts", "posted"),
@@ -493,8 +494,19 @@ fn kept_in_wait(
             }
         }
     }
+    evidence.extend(gap.map(|gap| {
+        match gap {
+            Gap::Signals => format!(
+                "other threads may have {signalled_it}: the ledger has reached a bound of signals"
+            ),
+            Gap::Orders => {
+                "this came after a bound of the ledger: something unrecorded may order the threads"
+                    .into()
+            }
+        }
+    }));
     let help = match signalled {
-        Signalled::Independent(_) => {
+        Signalled::Independent(_) if gap.is_none() => {
             format!("harmless while no thread needs {others} on its way to the {signal}")
         }
         Signalled::Needs { is_sure: true, .. } | Signalled::NeedsThrough { .. } => {

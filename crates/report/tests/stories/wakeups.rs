@@ -1,6 +1,13 @@
 //! Waits that keep a lock, and what those take that end them.
 
-use crate::story::verdict;
+use std::mem::offset_of;
+
+use lockwright_ledger::layout::bounded;
+use lockwright_ledger::{Header, Ledger};
+use lockwright_report::prose::told as told_of;
+
+use crate::grades::with_word;
+use crate::story::{report, told, verdict};
 
 const LIKELY: &str = "likely wait-with-lock-held: M L";
 const POSSIBLE: &str = "possible wait-with-lock-held: M L";
@@ -20,6 +27,50 @@ fn who_signals_takes_the_kept_lock_on_its_way() {
         T2: L(M) CS(c) U(M)
         T1: CE(M) U(M) U(L)";
     assert_eq!(verdict(text), [LIKELY]);
+}
+
+/// The grade of a story whose ledger has reached a bound, and what the evidence says last.
+fn at_bound(text: &str, offset: usize, word: u32) -> (String, String) {
+    let found = report(Ledger::from_bytes(with_word(text, offset, word)).unwrap());
+    let evidence = told_of(&found.findings[0]).evidence;
+    (told(&found)[0].clone(), evidence.last().cloned().unwrap_or_default())
+}
+
+const NEEDS: &str =
+    "T2: L(L) U(L)\nT1: L(L) L(M) CW(M,c)\nT2: L(M) CS(c) U(M)\nT1: CE(M) U(M) U(L)";
+const DOES_WITHOUT: &str =
+    "T2: L(Z) U(Z)\nT1: L(L) L(M) CW(M,c)\nT2: L(M) CS(c) U(M)\nT1: CE(M) U(M) U(L)";
+const THROUGH: &str = "
+    T3: L(N) L(L) U(L) U(N)
+    T1: L(L) L(M) CW(M,c)
+    T2: L(N) U(N) L(M) CS(c) U(M)
+    T1: CE(M) U(M) U(L)";
+const LIKELY_THROUGH: &str = "likely wait-with-lock-held: M L N";
+
+/// Of later signals there is no record: one may come from a thread that needs the lock, or can do
+/// without.
+#[test]
+fn signals_beyond_a_bound_may_be_any() {
+    let at_bound = |text, bits| at_bound(text, offset_of!(Header, bounded), bits);
+    for (text, below) in [(NEEDS, LIKELY), (DOES_WITHOUT, COUNTED), (THROUGH, LIKELY_THROUGH)] {
+        assert_eq!(at_bound(text, 0).0, below);
+        let (found, evidence) = at_bound(text, bounded::SIGNALLERS);
+        assert!(found.starts_with(POSSIBLE), "{found}");
+        assert!(evidence.ends_with("the ledger has reached a bound of signals"), "{evidence}");
+    }
+}
+
+#[test]
+fn a_wait_beyond_a_bound_may_be_ordered_with_the_signal() {
+    let at_bound = |text, until| at_bound(text, offset_of!(Header, orders_until), until);
+    for (text, before) in [(NEEDS, LIKELY), (THROUGH, LIKELY_THROUGH)] {
+        assert_eq!(at_bound(text, u32::MAX).0, before);
+        let (found, evidence) = at_bound(text, 1);
+        assert!(found.starts_with(POSSIBLE), "{found}");
+        assert!(evidence.contains("came after a bound of the ledger"), "{evidence}");
+    }
+    // That nobody needs the lock does not rest on what is concurrent.
+    assert_eq!(at_bound(DOES_WITHOUT, 1).0, COUNTED);
 }
 
 #[test]
