@@ -18,10 +18,19 @@ pub struct WholeFile {
 
 #[derive(Debug)]
 enum Way {
-    /// A new file takes this one's place. What goes in so far, if it is kept.
-    Replace(PathBuf, Vec<u8>),
+    /// A new file takes this one's place.
+    Replace(PathBuf, Contents),
     /// The file stays the one it is.
     InPlace(File),
+}
+
+/// What has been put into a file so far.
+#[derive(Debug)]
+enum Contents {
+    /// These bytes.
+    Kept(Vec<u8>),
+    /// What is in the file: it may be large, and was not kept.
+    Streamed,
 }
 
 impl WholeFile {
@@ -36,7 +45,7 @@ impl WholeFile {
                 let file = OpenOptions::new().write(true).open(path)?;
                 let real = path.canonicalize().ok().filter(|_| !is_descriptor(path));
                 match real.filter(|real| is_replaceable(real, &meta)) {
-                    Some(real) => Way::Replace(real, Vec::new()),
+                    Some(real) => Way::Replace(real, Contents::Kept(Vec::new())),
                     None => Way::InPlace(file),
                 }
             }
@@ -44,7 +53,7 @@ impl WholeFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
                 let (temporary, _) = create_beside(path)?;
                 fs::remove_file(temporary)?;
-                Way::Replace(path.to_owned(), Vec::new())
+                Way::Replace(path.to_owned(), Contents::Kept(Vec::new()))
             }
             Err(_) => Way::InPlace(File::create(path)?),
         };
@@ -58,8 +67,8 @@ impl WholeFile {
     pub fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.way {
             Way::Replace(path, contents) => {
-                *contents = bytes.to_vec();
-                replace(path, |file| file.write_all(contents))
+                *contents = Contents::Kept(bytes.to_vec());
+                replace(path, |file| file.write_all(bytes))
             }
             Way::InPlace(file) => {
                 begin(file)?;
@@ -68,7 +77,7 @@ impl WholeFile {
         }
     }
 
-    /// As [`Self::put`], of what `write` writes, which may be large: it is not kept, so nothing can be added to it.
+    /// As [`Self::put`], of what `write` writes, which may be large: it is not kept in memory.
     ///
     /// # Errors
     /// As for [`Self::put`].
@@ -78,8 +87,9 @@ impl WholeFile {
     ) -> io::Result<()> {
         match &mut self.way {
             Way::Replace(path, contents) => {
-                *contents = Vec::new();
-                replace(path, |file| write(file))
+                replace(path, |file| write(file))?;
+                *contents = Contents::Streamed;
+                Ok(())
             }
             Way::InPlace(file) => {
                 begin(file)?;
@@ -94,10 +104,14 @@ impl WholeFile {
     /// As for [`Self::put`].
     pub fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.way {
-            Way::Replace(path, contents) => {
-                contents.extend_from_slice(bytes);
-                replace(path, |file| file.write_all(contents))
+            Way::Replace(path, Contents::Kept(kept)) => {
+                kept.extend_from_slice(bytes);
+                replace(path, |file| file.write_all(kept))
             }
+            Way::Replace(path, Contents::Streamed) => replace(path, |file| {
+                io::copy(&mut File::open(&*path)?, file)?;
+                file.write_all(bytes)
+            }),
             Way::InPlace(file) => file.write_all(bytes),
         }
     }
@@ -211,6 +225,13 @@ mod tests {
         }
         for path in [&old, &new] {
             assert_eq!(fs::read_to_string(path).unwrap(), "streamed, too");
+        }
+        for file in &mut files {
+            file.add(b", added").unwrap();
+            file.add(b", once more").unwrap();
+        }
+        for path in [&old, &new] {
+            assert_eq!(fs::read_to_string(path).unwrap(), "streamed, too, added, once more");
         }
         for file in &mut files {
             file.put(b"two").unwrap();
