@@ -2,9 +2,13 @@
 //! is read or the server is killed.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
-use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Evidence, Hold, Node, Segment, Thread};
+use lockwright_ledger::rows::{Evidence, Hold, Node, Segment, Thread, segment_kind};
+use lockwright_ledger::{Header, Ledger};
 
 use crate::harness::{check_with, ledgers, program, signal, under, until};
 
@@ -77,6 +81,34 @@ fn threads_created_with_a_lock_held_come_to_a_bound_that_the_report_names() {
     );
 }
 
+/// Each thread comes after a routine of `pthread_once` by one segment, however often it calls, and though
+/// its row was another thread's that had called, too.
+#[test]
+fn each_thread_comes_after_a_routine_once_also_in_a_row_that_another_had() {
+    // Of so many, most have had a row that another had before.
+    for count in [1, 4000] {
+        let mut running = check_with(&["--keep", "-o", "/dev/null"], program("once_requests.c"))
+            .args([count.to_string()])
+            .spawn();
+        let dir = running.ledger_dir();
+        until("the end", || (!running.is_running()).then_some(()));
+        let ledger = Ledger::open(&ledgers(&dir)[0]).expect("a ledger");
+        let (last, _) = ledger.rows::<Thread>().max_by_key(|(id, _)| *id).expect("threads");
+        assert_eq!(last, count + 1);
+        assert!(ledger.rows::<Thread>().count() < 2000, "rows are used again");
+        let after = |row: &Segment| row.kind == segment_kind::INITIALISED && row.thread == last;
+        let peers: Vec<u32> = ledger
+            .rows::<Segment>()
+            .filter(|(_, row)| after(row))
+            .map(|(_, row)| row.peer)
+            .collect();
+        assert_eq!(peers.len(), 1, "{count}: {peers:?}");
+        let routine = ledger.get::<Segment>(peers[0]).expect("the segment in which it ended");
+        assert_eq!(routine.thread, 1);
+        running.wait();
+    }
+}
+
 /// One thread after the other, each joined before the next: all that they did is in one order. What the
 /// first thread did, which waits for them, is not.
 fn assert_in_one_order(ledger: &Ledger) {
@@ -131,4 +163,63 @@ fn a_server_that_is_read_at_any_time_and_killed_at_any_time_leaves_a_whole_ledge
     }
     eprintln!("{looks} copies of running servers; {in_removal} of {KILLS} killed in a removal");
     assert!(looks > 0);
+}
+
+/// A removal of rows from the ledger is under way.
+fn is_removing(ledger: &File) -> bool {
+    let mut word = [0; 4];
+    ledger.read_exact_at(&mut word, offset_of!(Header, removals) as u64).expect("a header");
+    u32::from_ne_bytes(word) & 1 == 1
+}
+
+/// All threads of the process have stopped.
+fn has_stopped(pid: u32) -> bool {
+    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
+    tasks.all(|task| {
+        let stat = std::fs::read_to_string(task.expect("a thread").path().join("stat"));
+        // A thread that has ended meanwhile does nothing any more.
+        stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T")))
+    })
+}
+
+/// Stops the process in the midst of a removal.
+fn stop_in_removal(pid: u32, ledger: &Path) {
+    let ledger = File::open(ledger).expect("a ledger");
+    until("a stop in a removal", || {
+        // The process looks at rows for longer than a removal takes.
+        (0..1_000_000).find(|_| is_removing(&ledger))?;
+        signal(pid, libc::SIGSTOP);
+        until("the stop", || has_stopped(pid).then_some(()));
+        is_removing(&ledger).then_some(()).or_else(|| {
+            signal(pid, libc::SIGCONT);
+            None
+        })
+    });
+}
+
+/// The next reader finds what the removal had done by then. Requests take two locks in both orders, one
+/// after the other: an order that is lost would show as a likely deadlock. A possible one is found of any
+/// ledger of so many threads, as it has no evidence of those between the first and the last.
+#[test]
+fn a_server_killed_in_the_midst_of_a_removal_leaves_a_whole_ledger_and_no_false_finding() {
+    let program = program("requests.c");
+    for round in 0..KILLS {
+        let mut running =
+            check_with(&["--keep", "-o", "/dev/null"], &program).args(["-1", "both"]).spawn();
+        let pid = running.program_id();
+        until("requests", || running.stdout().contains(&b'.').then_some(()));
+        let dir = running.ledger_dir();
+        stop_in_removal(pid, &ledgers(&dir)[0]);
+        signal(pid, libc::SIGKILL);
+        until("the end", || (!running.is_running()).then_some(()));
+        let ledger = Ledger::open(&ledgers(&dir)[0]).unwrap_or_else(|e| panic!("{round}: {e}"));
+        assert_eq!(ledger.header().removals & 1, 1, "round {round}");
+        assert!(!ledger.is_torn(), "round {round}");
+        assert_eq!(ledger.header().lost, 0, "round {round}");
+        assert_in_one_order(&ledger);
+        let run = running.wait();
+        let is_possible =
+            |&(kind, grade): &(&str, &str)| (kind, grade) == ("circular-dependency", "possible");
+        assert!(run.verdicts().iter().all(is_possible), "{:?}", run.verdicts());
+    }
 }

@@ -1,5 +1,7 @@
 /* A server that makes a thread for each request: N of them, up to 8 at a time; without N, for ever.
- * Each takes two locks in one order, and a lock of its own request around a third. */
+ * Each takes two locks in one order, and a lock of its own request around a third. With N = -1 it
+ * serves for ever, one request at a time. With "both" these take two more locks, in both orders: that is
+ * safe, since each thread is joined before the next is created. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,8 @@
 
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, row = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
+static int in_both_orders;
 static long done;
 
 struct request {
@@ -29,6 +33,12 @@ static void *serve(void *of)
 	pthread_mutex_lock(&row);
 	pthread_mutex_unlock(&row);
 	pthread_mutex_unlock(&request->own);
+	if (in_both_orders) {
+		pthread_mutex_lock(done % 2 ? &left : &right);
+		pthread_mutex_lock(done % 2 ? &right : &left);
+		pthread_mutex_unlock(&left);
+		pthread_mutex_unlock(&right);
+	}
 	/* The creator may still hold it. */
 	pthread_mutex_lock(&starting);
 	pthread_mutex_unlock(&starting);
@@ -59,7 +69,8 @@ int main(int argc, char **argv)
 {
 	long count = argc > 1 ? atol(argv[1]) : -1;
 	int is_held = argc > 2 && !strcmp(argv[2], "held");
-	int at_a_time = argc > 1 ? AT_A_TIME : 1;
+	int at_a_time = count < 0 ? 1 : AT_A_TIME;
+	in_both_orders = argc > 2 && !strcmp(argv[2], "both");
 	struct request *under_way[AT_A_TIME] = {0};
 	if (count < 0) {
 		printf("%d\n", getpid());

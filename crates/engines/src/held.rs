@@ -346,7 +346,7 @@ impl<E: Entry> HeldStack<E> {
     /// The array is another, which is larger and has the same entries.
     fn move_to(&mut self, base: *mut E, offset: u64, capacity: u32) {
         self.0.offset = offset;
-        // SAFETY: own words. Release pairs with the Acquire in `of_any`: who has the new address finds the
+        // SAFETY: own words. Release pairs with the Acquire in `of_any`: a thread with the new address finds the
         // entries. A thread that finds it with the old top or capacity looks at fewer entries.
         unsafe {
             word(&raw const self.0.base).store(base as u64, Release);
