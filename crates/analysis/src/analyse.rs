@@ -73,6 +73,9 @@ pub(crate) fn in_order_of_start(ledgers: &[Ledger]) -> Vec<usize> {
 /// ledger may say any number.
 pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Process) {
     let add = |sum: &mut u64, by: u64| *sum = sum.saturating_add(by);
+    let header = model.ledger.header();
+    add(&mut process.acquisitions, header.removed_acquisitions);
+    add(&mut process.contended, header.removed_contended);
     for thread in model.threads() {
         add(&mut process.threads, 1);
         add(&mut process.acquisitions, thread.acquisitions);

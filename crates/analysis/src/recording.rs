@@ -1,6 +1,7 @@
 //! The cost of recording a run, as its processes measured it.
 
 use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Thread, event};
 
 /// What it took to record processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,6 +10,8 @@ pub struct Recording {
     pub cpu_ns: u64,
     /// Programs that were loaded: forked processes are not.
     pub loads: u64,
+    /// What the threads did that costs other than a lock and unlock, by [`event`]. lockdep alone counts it.
+    pub events: [u64; event::ALL],
 }
 
 impl Recording {
@@ -26,6 +29,12 @@ impl Recording {
         let slow_ns = slow_ns(header.slow_entries, header.slow_timed, header.slow_cpu_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(slow_ns).saturating_add(header.start_cpu_ns);
         self.loads += u64::from(header.parent_token == 0);
+        let threads = ledger.rows::<Thread>().map(|(_, row)| row.events);
+        for events in threads.chain([header.removed_events]) {
+            for (sum, count) in self.events.iter_mut().zip(events) {
+                *sum = sum.saturating_add(count);
+            }
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod host;
 
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::{Origin, Tell};
 use lockwright_ledger::layout::bounded;
-use lockwright_ledger::rows::{Evidence, Segment, lock_kind, sync_kind};
+use lockwright_ledger::rows::{Evidence, Segment, Thread, event, lock_kind, sync_kind};
 
 use host::{Host, before, state};
 
@@ -51,6 +52,28 @@ fn one_thread_after_the_other() {
         let id = host.end(thread);
         host.join(id);
     });
+}
+
+#[test]
+fn what_removed_threads_did_stays_counted() {
+    let mut host = Host::new();
+    for _ in 0..10_000 {
+        let thread = host.create();
+        host.work(thread);
+        state(thread).did(event::SEMAPHORE);
+        let id = host.end(thread);
+        host.join(id);
+    }
+    let ledger = host.core.ledger();
+    let rows = (1..=20_000).filter_map(|id| ledger.get::<Thread>(id));
+    let (left, acquisitions, semaphores) = rows.fold((0, 0, 0), |(n, a, s), row| {
+        (n + 1, a + row.acquisitions, s + row.events[event::SEMAPHORE])
+    });
+    assert!(left < 2_000, "{left} threads are on record");
+    let removed = |word: &AtomicU64| word.load(Relaxed);
+    assert_eq!(acquisitions + removed(&ledger.header().removed_acquisitions), 20_000);
+    let events = &ledger.header().removed_events;
+    assert_eq!(semaphores + removed(&events[event::SEMAPHORE]), 10_000);
 }
 
 #[test]

@@ -8,13 +8,13 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 14;
+pub const FORMAT_VERSION: u32 = 15;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
 
 /// Bytes kept for the header at the start of the file.
-pub const HEADER_BYTES: usize = 2 * PAGE;
+pub const HEADER_BYTES: usize = 3 * PAGE;
 
 /// Lengths of a ledger's file, longest first: a process takes the first that its limits allow. It
 /// is sparse.
@@ -402,7 +402,15 @@ pub struct Header {
     pub orders_until: AtomicU32,
     /// Not used.
     pub reserved: AtomicU32,
+    /// Of threads whose rows were removed: acquisitions.
+    pub removed_acquisitions: AtomicU64,
+    /// Of these, how many found the lock held.
+    pub removed_contended: AtomicU64,
+    /// Of threads whose rows were removed, by [`crate::rows::event`]: what they did.
+    pub removed_events: [AtomicU64; 6],
 }
+
+const _: () = assert!(crate::rows::event::ALL == 6, "the length of Header::removed_events");
 
 /// Words of [`Header::kept_records`].
 pub const KEPT_WORDS: usize = 21;

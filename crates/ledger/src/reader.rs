@@ -19,7 +19,7 @@ use crate::layout::{
 use crate::numbered;
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{
-    EVIDENCE_PER_NODE, Evidence, Held, Node, Row, Segment, Stack, StackWords, Text, Thread,
+    EVIDENCE_PER_NODE, Evidence, Held, Node, Row, Segment, Stack, StackWords, Text, Thread, event,
 };
 
 /// Why a file is not a readable ledger.
@@ -127,6 +127,12 @@ pub struct HeaderValues {
     pub orders_until: u32,
     /// See [`crate::Header::removals`].
     pub removals: u32,
+    /// See [`crate::Header::removed_acquisitions`].
+    pub removed_acquisitions: u64,
+    /// See [`crate::Header::removed_contended`].
+    pub removed_contended: u64,
+    /// See [`crate::Header::removed_events`].
+    pub removed_events: [u64; event::ALL],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -342,6 +348,9 @@ impl Ledger {
             bounded: u32_at(b, field!(bounded)),
             orders_until: u32_at(b, field!(orders_until)),
             removals: u32_at(b, field!(removals)),
+            removed_acquisitions: u64_at(b, field!(removed_acquisitions)),
+            removed_contended: u64_at(b, field!(removed_contended)),
+            removed_events: std::array::from_fn(|i| u64_at(b, field!(removed_events) + 8 * i)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {

@@ -141,11 +141,29 @@ pub mod thread_state {
     pub const SETTLED: u32 = 3;
 }
 
+/// Indices of [`Thread::events`].
+pub mod event {
+    /// It took a reader-writer lock.
+    pub const RWLOCK: usize = 0;
+    /// It took a semaphore that is used as a lock.
+    pub const SEMAPHORE: usize = 1;
+    /// It tried for such a semaphore in vain.
+    pub const FAILED_TRY: usize = 2;
+    /// It posted a semaphore that is no lock.
+    pub const HAND_OVER: usize = 3;
+    /// It waited on a condition variable with a mutex that it held.
+    pub const COND_WAIT: usize = 4;
+    /// It signalled a condition variable.
+    pub const SIGNAL: usize = 5;
+    /// How many there are.
+    pub const ALL: usize = 6;
+}
+
 row! {
     /// A thread of the process. The row outlives it as long as any other row is the thread's.
     /// Its first line is the state that the thread's fast path works on; addresses there are the
     /// process's own.
-    Thread in Threads x 2 = 320 bytes numbered by id shared by threads {
+    Thread in Threads x 2 = 384 bytes numbered by id shared by threads {
         /// Kernel thread id.
         tid: u32,
         /// The locks it holds, of which each is a [`Held`]. Changes.
@@ -243,6 +261,10 @@ row! {
         wait_word: u32,
         /// Stack of that wait ([`Stack`]), which has no context. Changes.
         wait_stack: u32,
+        /// What it did that costs other than a lock and unlock, by [`event`]. Changes.
+        events: [u64; 6],
+        /// Not used; rows are whole cache lines.
+        reserved: [u64; 2],
     }
 }
 
@@ -325,6 +347,8 @@ row! {
 }
 
 const _: () = assert!(OPS_CLASSES == 16, "the length of ClassOps::ops");
+
+const _: () = assert!(event::ALL == 6, "the length of Thread::events");
 
 /// Elements of [`Thread::births`].
 pub const BIRTHS: usize = 4;

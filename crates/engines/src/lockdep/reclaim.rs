@@ -19,11 +19,11 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::Writer;
 use lockwright_ledger::rows::object::ObjectFinding;
 use lockwright_ledger::rows::{
     Evidence, Finding, Hold, Row, Segment, Step, Sync, Thread, Usage, segment_kind, thread_state,
 };
+use lockwright_ledger::{Header, Writer};
 
 use super::core::Core;
 use super::row::ThreadRow;
@@ -252,9 +252,20 @@ impl Core {
         self.each_thread(|writer, thread| {
             let is_settled = thread.state().load(Relaxed) == thread_state::SETTLED;
             if is_settled && thread.cache().load(Relaxed) == 0 {
+                keep_counts(writer.header(), &thread);
                 writer.remove::<Thread>(thread.id());
             }
         });
+    }
+}
+
+/// Adds what a thread did, whose row is removed next, to what all such threads did.
+fn keep_counts(header: &Header, thread: &ThreadRow) {
+    let sums = [&header.removed_acquisitions, &header.removed_contended];
+    let all = sums.into_iter().chain(&header.removed_events);
+    for (sum, count) in all.zip(thread.counts()) {
+        // Relaxed: a count, which the core's lock is held for.
+        sum.fetch_add(count, Relaxed);
     }
 }
 

@@ -65,6 +65,9 @@ impl ThreadRow {
         wait_node: AtomicU32,
         segment: AtomicU32,
         blocked_signals: AtomicU64,
+        // Written by the thread alone while it lives.
+        acquisitions: AtomicU64,
+        contended: AtomicU64,
         // Written by the thread and by others.
         dirty: AtomicU32,
         open_signals: AtomicU64,
@@ -88,6 +91,17 @@ impl ThreadRow {
     pub fn parent_segment(&self) -> u32 {
         // SAFETY: a mapped row; set before it was published.
         unsafe { (*self.0).parent_segment }
+    }
+
+    /// What a thread did that has ended: acquisitions, contended ones, and events.
+    pub(super) fn counts(&self) -> impl Iterator<Item = u64> + use<> {
+        let [acquisitions, contended] = [self.acquisitions(), self.contended()];
+        let first = [acquisitions.load(Relaxed), contended.load(Relaxed)];
+        let events = self.0;
+        // SAFETY: a mapped row, whose thread was the only one to write these, and has been joined or settled under
+        // the core's lock, which the caller has.
+        let events = unsafe { (*events).events };
+        first.into_iter().chain(events)
     }
 
     /// The thread has not ended. Acquire pairs with the Release of the state in [`Writer::push`], of a thread

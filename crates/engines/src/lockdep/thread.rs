@@ -248,6 +248,12 @@ impl ThreadState {
         }
     }
 
+    /// Counts what the thread did, one of [`event`].
+    #[inline(always)]
+    pub fn did(&mut self, event: usize) {
+        self.row.events[event] += 1;
+    }
+
     /// The lock of the reserved entry is held now.
     #[inline(always)]
     pub fn acquired(&mut self, addr: u64) {

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use libc::{pthread_cond_t, pthread_mutex_t};
 use lockwright_engines::lockdep::{Acquire, Core, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
-use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
+use lockwright_ledger::rows::{Held, event, finding_kind, held_flag, mode};
 
 use super::{cond_waits, left_held, misuse, mutex, taken_signals, watch};
 use crate::callsite;
@@ -42,6 +42,7 @@ static IS_KEPT: AtomicBool = AtomicBool::new(false);
 /// returns to `site`.
 pub fn signalled(c: Cond, site: u64, to_all: bool) {
     let Some(thread) = watch::thread() else { return };
+    thread.did(event::SIGNAL);
     if !thread.is_idle() && thread.in_signal() == 0 {
         holding(thread, c as u64);
     }
@@ -193,6 +194,7 @@ pub unsafe fn wait(
         // SAFETY: the caller's mutex.
         return unsafe { not_held(thread, m, site, wait) };
     };
+    thread.did(event::COND_WAIT);
     let held = thread.held_at(i);
     let lock = Acquire {
         addr: c as u64,

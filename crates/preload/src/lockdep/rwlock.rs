@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use libc::pthread_rwlock_t;
 use lockwright_engines::lockdep::ThreadState;
 use lockwright_glibc::table::rwlock;
-use lockwright_ledger::rows::{lock_kind, mode};
+use lockwright_ledger::rows::{event, lock_kind, mode};
 
 use super::acquire::Watched;
 use super::{misuse, watch, without_patches};
@@ -51,6 +51,7 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
         inherited::unlocked(l as u64);
         return result;
     };
+    thread.did(event::RWLOCK);
     if !thread.is_innermost(l as u64) {
         // SAFETY: forwarded.
         return unsafe { unlock_otherwise(l, thread) };

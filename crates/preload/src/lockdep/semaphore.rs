@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_uint};
 use libc::sem_t;
 use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
-use lockwright_ledger::rows::{finding_kind, mode};
+use lockwright_ledger::rows::{event, finding_kind, mode};
 
 use super::watch::{self, Blocking};
 use super::{cond, left_held, misuse, sync, trylocks};
@@ -95,7 +95,7 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
         // SAFETY: the caller's semaphore.
         unsafe { first_use::tell(s) };
-        sync::shares();
+        sync::shares_by_post();
         cond::posts(s as u64);
         sync::semaphore_posts(s as u64);
         // SAFETY: forwarded.
@@ -111,7 +111,7 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
             result
         }
         thread => {
-            sync::shares();
+            sync::shares_by_post();
             cond::posts(s as u64);
             hand_over(thread, s, ident);
             // SAFETY: forwarded.
@@ -223,6 +223,7 @@ unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool
 #[inline(always)]
 unsafe fn taken(thread: &mut ThreadState, s: Semaphore, ident: Ident) {
     thread.acquired(s as u64);
+    thread.did(event::SEMAPHORE);
     // Another thread, or a handler, may have posted it meanwhile.
     // SAFETY: the caller's semaphore, just taken.
     if unsafe { identity::stamped(s) } != Some(ident) {

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_uint};
 
 use lockwright_engines::lockdep::{Acquire, Ident, Tell, ThreadState};
-use lockwright_ledger::rows::{mode, sync_kind};
+use lockwright_ledger::rows::{event, mode, sync_kind};
 
 use super::{attached, watch};
 use crate::lock_id::side_table::SideTable;
@@ -15,6 +15,15 @@ pub fn shares() {
     // SAFETY: as `watch::thread`.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.shares();
+    }
+}
+
+/// As [`shares`], by a post of a semaphore that is no lock.
+pub fn shares_by_post() {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        thread.shares();
+        thread.did(event::HAND_OVER);
     }
 }
 

@@ -6,7 +6,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::{Acquire, Ident, ThreadState, Tried};
-use lockwright_ledger::rows::mode;
+use lockwright_ledger::rows::{event, mode};
 
 use crate::lock_id::side_table::SideTable;
 use crate::recorder::state;
@@ -37,6 +37,7 @@ pub fn is_pending(thread: &ThreadState) -> bool {
 
 /// A trylock of a semaphore has failed.
 pub fn failed(thread: &mut ThreadState, addr: u64, is_own: bool, site: u64) {
+    thread.did(event::FAILED_TRY);
     if let Some(before) = thread.try_failed(addr, is_own, site) {
         gave_up(&before);
     }
