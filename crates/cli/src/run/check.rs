@@ -11,7 +11,8 @@ use super::doctor;
 use super::ending::Ending;
 use super::engines::Engines;
 use super::output::Output;
-use super::prices::{Calibration, Counts};
+use super::price_counts::Counts;
+use super::prices::Calibration;
 use super::session::{self, Plan, Session};
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
@@ -126,13 +127,7 @@ pub fn find(ledgers: &[Ledger], symbols: &[&dyn Symbolise], output: &Output) -> 
 pub fn add_cost(report: &mut Report, prices: Option<Calibration>, program_ns: f64) {
     let summary = &mut report.summary;
     summary.program_cpu_ns = Some(program_ns as u64);
-    let counts = Counts {
-        pairs: summary.acquisitions,
-        waits: summary.contended,
-        calls: 0,
-        loads: summary.recording.loads,
-        recording_ns: summary.recording.cpu_ns,
-    };
+    let counts = Counts::of_checked(&summary.recording, summary.acquisitions, summary.contended);
     let cost = prices.map(|prices| prices.cost(&counts, Some(program_ns)));
     summary.cost_per_acquisition_ns = cost.map(|cost| cost.pair_ns);
     summary.cost_ns = cost.map(|cost| cost.cpu_ns as u64);

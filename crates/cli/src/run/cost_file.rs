@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::prices::{Calibration, Counts};
+use super::price_counts::Counts;
+use super::prices::Calibration;
 use crate::ledger_dir::{self, RunDir};
 use lockwright_analysis::Recording;
 use lockwright_analysis::lockmeter::model::{Cost, MeterReport};
@@ -25,14 +26,7 @@ pub struct Known {
 impl Known {
     /// The cost of what `report` counts, and of `recording` it.
     pub fn cost(&self, report: &MeterReport, recording: Recording) -> Cost {
-        let total = report.total();
-        let counts = Counts {
-            pairs: total.acquisitions + total.rejects,
-            waits: total.contended,
-            calls: report.waits.iter().map(|wait| wait.waits).sum(),
-            loads: recording.loads,
-            recording_ns: recording.cpu_ns,
-        };
+        let counts = Counts::of_measured(&recording, report);
         let cost = self.prices.cost(&counts, self.program_cpu_ns);
         Cost {
             pair_ns: cost.pair_ns,
@@ -87,6 +81,7 @@ mod tests {
             sparse_ns: 80.0,
             wait_ns: 400.0,
             call_ns: 60.0,
+            ..Prices::default()
         };
         let prices = Calibration { added, watched: added };
         let known = Known { prices, program_cpu_ns: Some(2e9) };

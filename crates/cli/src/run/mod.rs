@@ -30,6 +30,7 @@ mod output;
 mod path_search;
 mod pidfd;
 mod preload;
+mod price_counts;
 mod price_loops;
 mod prices;
 mod prices_file;

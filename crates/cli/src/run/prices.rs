@@ -2,59 +2,78 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Prices {
+use super::price_counts::Counts;
+
+/// A table of prices: each a field, and an element of [`Prices::all`].
+macro_rules! prices {
+    ($($(#[$doc:meta])* $price:ident,)*) => {
+        /// Nanoseconds.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Prices {
+            $($(#[$doc])* pub $price: f64,)*
+        }
+
+        impl Prices {
+            /// One of each, in the order of the table.
+            pub fn all(&self) -> [f64; [$(stringify!($price)),*].len()] {
+                [$(self.$price),*]
+            }
+
+            /// Each as `price` makes it of a function that reads it.
+            pub fn each(price: impl Fn(fn(&Self) -> f64) -> f64) -> Self {
+                Self { $($price: price(|prices| prices.$price)),* }
+            }
+        }
+    };
+}
+
+prices! {
     /// A process that does nothing: to load and end it, without what the library measures itself.
-    pub load_ns: f64,
+    load_ns,
     /// A lock and unlock, uncontended, by a program that does nothing else.
-    pub tight_ns: f64,
+    tight_ns,
     /// A lock and unlock, uncontended, by a program that takes many locks at many places and works
     /// a little between.
-    pub pair_ns: f64,
+    pair_ns,
     /// The same by one that works much between, so that the processor's nearest cache has other
     /// things in it.
-    pub sparse_ns: f64,
+    sparse_ns,
+    /// A reader-writer lock taken for reading, and its unlock.
+    read_ns,
+    /// A semaphore that is used as a lock: a wait that need not wait, and a post.
+    semaphore_ns,
+    /// A trylock of a semaphore that fails.
+    try_ns,
+    /// A semaphore that is no lock: a post, and the wait that takes it.
+    hand_over_ns,
+    /// A condition wait, in which the mutex is released and taken again.
+    cond_wait_ns,
+    /// A signal of a condition variable on which a thread has waited before.
+    signal_ns,
     /// A wait for a lock.
-    pub wait_ns: f64,
+    wait_ns,
     /// A call that may sleep, made with a lock held.
-    pub call_ns: f64,
+    call_ns,
 }
 
 impl Prices {
     /// By how much these are more than `less`: less than nothing where that was disturbed more.
     pub fn more_than(&self, less: &Self) -> Self {
-        Self {
-            load_ns: self.load_ns - less.load_ns,
-            tight_ns: self.tight_ns - less.tight_ns,
-            pair_ns: self.pair_ns - less.pair_ns,
-            sparse_ns: self.sparse_ns - less.sparse_ns,
-            wait_ns: self.wait_ns - less.wait_ns,
-            call_ns: self.call_ns - less.call_ns,
-        }
+        Self::each(|price| price(self) - price(less))
     }
 
     /// The median of each, not less than nothing.
     pub fn median(samples: &[Self]) -> Self {
-        let of = |price: fn(&Self) -> f64| {
+        Self::each(|price| {
             let mut all: Vec<f64> = samples.iter().map(price).collect();
             all.sort_by(f64::total_cmp);
             all.get(all.len() / 2).map_or(0.0, |&median| median.max(0.0))
-        };
-        Self {
-            load_ns: of(|p| p.load_ns),
-            tight_ns: of(|p| p.tight_ns),
-            pair_ns: of(|p| p.pair_ns),
-            sparse_ns: of(|p| p.sparse_ns),
-            wait_ns: of(|p| p.wait_ns),
-            call_ns: of(|p| p.call_ns),
-        }
+        })
     }
 
     /// They can be what they say they are.
     pub fn are_plausible(&self) -> bool {
-        let Self { load_ns, tight_ns, pair_ns, sparse_ns, wait_ns, call_ns } = self;
-        [load_ns, tight_ns, pair_ns, sparse_ns, wait_ns, call_ns].iter().all(|ns| ns.is_finite())
+        self.all().iter().all(|ns| ns.is_finite())
     }
 }
 
@@ -92,37 +111,18 @@ impl Calibration {
 
     /// CPU time that the tool took in a program that used `program_ns` in all, if that is known.
     pub fn cost(&self, counts: &Counts, program_ns: Option<f64>) -> Estimate {
-        let pairs = counts.pairs as f64;
         let recording_ns = counts.recording_ns as f64;
-        let each_ns = program_ns.map(|ns| (ns - recording_ns) / pairs.max(1.0));
+        let taken = counts.pairs + counts.reads + counts.semaphores;
+        let each_ns = program_ns.map(|ns| (ns - recording_ns) / taken.max(1) as f64);
         let pair_ns = self.pair_ns(each_ns);
-        let cpu_ns = pair_ns * pairs
-            + self.added.wait_ns * counts.waits as f64
-            + self.added.call_ns * counts.calls as f64
-            + self.added.load_ns * counts.loads as f64
-            + recording_ns;
-        Estimate { pair_ns, cpu_ns }
+        let others_ns: f64 = counts.others(&self.added).map(|(count, ns)| count as f64 * ns).sum();
+        Estimate { pair_ns, cpu_ns: pair_ns * counts.pairs as f64 + others_ns + recording_ns }
     }
 
     /// They can be what they say they are.
     pub fn is_plausible(&self) -> bool {
         self.added.are_plausible() && self.watched.are_plausible()
     }
-}
-
-/// What a program did that costs something.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    /// Locks taken, or tried for in vain: two steps as well.
-    pub pairs: u64,
-    /// Waits for a lock.
-    pub waits: u64,
-    /// Calls that may sleep, with a lock held, and other waits.
-    pub calls: u64,
-    /// Programs that were loaded.
-    pub loads: u64,
-    /// What the start and the slow path took, as measured.
-    pub recording_ns: u64,
 }
 
 /// What it cost.
@@ -140,7 +140,8 @@ mod tests {
 
     fn of(pair_ns: f64) -> Prices {
         let (tight_ns, sparse_ns) = (pair_ns / 2.0, 2.0 * pair_ns);
-        Prices { load_ns: 0.0, tight_ns, pair_ns, sparse_ns, wait_ns: 2.0 * pair_ns, call_ns: 5.0 }
+        let wait_ns = 2.0 * pair_ns;
+        Prices { tight_ns, pair_ns, sparse_ns, wait_ns, call_ns: 5.0, ..Prices::default() }
     }
 
     const CALIBRATION: Calibration = Calibration {
@@ -149,17 +150,31 @@ mod tests {
             tight_ns: 4.0,
             pair_ns: 24.0,
             sparse_ns: 64.0,
+            read_ns: 30.0,
+            semaphore_ns: 40.0,
+            try_ns: 7.0,
+            hand_over_ns: 60.0,
+            cond_wait_ns: 200.0,
+            signal_ns: 20.0,
             wait_ns: 100.0,
             call_ns: 10.0,
         },
-        watched: Prices {
-            load_ns: 2000.0,
-            tight_ns: 25.0,
-            pair_ns: 65.0,
-            sparse_ns: 265.0,
-            wait_ns: 200.0,
-            call_ns: 150.0,
-        },
+        watched: Prices { tight_ns: 25.0, pair_ns: 65.0, sparse_ns: 265.0, ..ZERO },
+    };
+
+    const ZERO: Prices = Prices {
+        load_ns: 0.0,
+        tight_ns: 0.0,
+        pair_ns: 0.0,
+        sparse_ns: 0.0,
+        read_ns: 0.0,
+        semaphore_ns: 0.0,
+        try_ns: 0.0,
+        hand_over_ns: 0.0,
+        cond_wait_ns: 0.0,
+        signal_ns: 0.0,
+        wait_ns: 0.0,
+        call_ns: 0.0,
     };
 
     #[test]
@@ -191,7 +206,14 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_cost_add_up() {
-        let counts = Counts { pairs: 1000, waits: 3, calls: 2, loads: 1, recording_ns: 5000 };
+        let counts = Counts {
+            pairs: 1000,
+            waits: 3,
+            calls: 2,
+            loads: 1,
+            recording_ns: 5000,
+            ..Counts::default()
+        };
         let cost = CALIBRATION.cost(&counts, Some(70_000.0));
         assert_eq!((cost.pair_ns, cost.cpu_ns), (24.0, 24_000.0 + 300.0 + 20.0 + 1000.0 + 5000.0));
         // What was measured is no time between locks: 25 ns for each of them is left.
@@ -200,5 +222,26 @@ mod tests {
         let new = Counts { pairs: 1, recording_ns: 5000, ..Counts::default() };
         assert!(CALIBRATION.cost(&new, None).cpu_ns > 5000.0);
         assert_eq!(CALIBRATION.cost(&Counts::default(), Some(1e6)).cpu_ns, 0.0);
+    }
+
+    #[test]
+    fn each_kind_has_a_price_that_is_used() {
+        let none = Counts::default();
+        let costs = [
+            Counts { pairs: 10, ..none },
+            Counts { reads: 10, ..none },
+            Counts { semaphores: 10, ..none },
+            Counts { tries: 10, ..none },
+            Counts { hand_overs: 10, ..none },
+            Counts { cond_waits: 10, ..none },
+            Counts { signals: 10, ..none },
+            Counts { waits: 10, ..none },
+            Counts { calls: 10, ..none },
+            Counts { loads: 10, ..none },
+        ]
+        .map(|counts| CALIBRATION.cost(&counts, None).cpu_ns / 10.0);
+        assert_eq!(costs, [24.0, 30.0, 40.0, 7.0, 60.0, 200.0, 20.0, 100.0, 10.0, 1000.0]);
+        // One price for each count, and two more for pairs.
+        assert_eq!(costs.len() + 2, CALIBRATION.added.all().len());
     }
 }

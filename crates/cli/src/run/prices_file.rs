@@ -18,11 +18,14 @@ use serde::{Deserialize, Serialize};
 use super::engines::Engines;
 use super::prices::{Calibration, Prices};
 
+/// Raised whenever the prices, or the loops that measure them, change: then all is measured again.
+const FORMAT: u32 = 2;
+
 /// Rounds after which no more are added, if watching costs something by then.
 const ENOUGH: usize = 7;
 
 /// More than such a file has.
-const MOST_BYTES: u64 = 8192;
+const MOST_BYTES: u64 = 16384;
 
 /// What is known of one choice of engines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,7 +132,8 @@ fn key(engines: &Engines<'_>) -> String {
         Some(format!("{}={}", name.to_string_lossy(), value?.to_string_lossy()))
     });
     let variables: Vec<String> = variables.collect();
-    format!("{} {tool} {} {}", env!("CARGO_PKG_VERSION"), boot.trim(), variables.join(" "))
+    let version = format!("{}.{FORMAT}", env!("CARGO_PKG_VERSION"));
+    format!("{version} {tool} {} {}", boot.trim(), variables.join(" "))
 }
 
 #[cfg(test)]
@@ -147,7 +151,7 @@ mod tests {
     };
 
     fn prices(ns: f64) -> Prices {
-        Prices { load_ns: ns, tight_ns: ns, pair_ns: ns, sparse_ns: ns, wait_ns: ns, call_ns: ns }
+        Prices::each(|_| ns)
     }
 
     #[test]
