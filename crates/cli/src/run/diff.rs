@@ -18,9 +18,7 @@ use lockwright_report::lockmeter::diff::{Judged, Verdict, json, text};
 /// If a run cannot be read or has no measurement, or a condition not be judged.
 pub fn run(args: &DiffArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output)?.with_page(&args.page)?;
-    let before = read(&args.before, &output)?;
-    let after = read(&args.after, &output)?;
-    let comparison = compare(&before, &after);
+    let comparison = compare(read(&args.before, &output)?, read(&args.after, &output)?);
     let mut judged: Vec<Judged> = Vec::new();
     for condition in &args.fail_if {
         judged.extend(condition.judge(&comparison)?);

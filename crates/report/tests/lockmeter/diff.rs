@@ -38,7 +38,7 @@ fn verdict(condition: &str, comparison: &Comparison) -> Verdict {
 #[test]
 fn a_clear_change_is_sure_and_comes_first() {
     let comparison =
-        compare(&runs(&[100, 101, 99, 100, 102], 3), &runs(&[200, 199, 203, 198, 201], 3));
+        compare(runs(&[100, 101, 99, 100, 102], 3), runs(&[200, 199, 203, 198, 201], 3));
     let [pool, log] = comparison.locks.as_slice() else { panic!("{:?}", comparison.locks) };
     assert_eq!((pool.name.text.as_str(), log.name.text.as_str()), ("pool", "log"));
     let wait = pool.change(Metric::Wait).unwrap();
@@ -64,7 +64,7 @@ fn a_clear_change_is_sure_and_comes_first() {
 
 #[test]
 fn what_may_be_chance_does_not_fail() {
-    let noisy = compare(&runs(&[50, 150, 100, 60, 140], 3), &runs(&[170, 60, 150, 70, 160], 3));
+    let noisy = compare(runs(&[50, 150, 100, 60, 140], 3), runs(&[170, 60, 150, 70, 160], 3));
     let wait = noisy.locks[0].change(Metric::Wait).unwrap();
     assert!(wait.ratio.unwrap() > 1.2 && !wait.is_sure(), "{wait:?}");
     assert_eq!(verdict("wait > +10% @pool", &noisy), Verdict::Unsure);
@@ -73,14 +73,14 @@ fn what_may_be_chance_does_not_fail() {
 
 #[test]
 fn limits_are_held_to_the_whole_interval() {
-    let twice = compare(&runs(&[100, 101, 99], 3), &runs(&[200, 199, 203], 3));
+    let twice = compare(runs(&[100, 101, 99], 3), runs(&[200, 199, 203], 3));
     assert_eq!(verdict("wait > +10% @pool", &twice), Verdict::Exceeded);
     assert_eq!(verdict("wait > +99% @pool", &twice), Verdict::Unsure);
     assert_eq!(verdict("wait > +110% @pool", &twice), Verdict::Kept);
     assert_eq!(verdict("wait < -10% @pool", &twice), Verdict::Kept);
     assert_eq!(verdict("wait > +10% @log", &twice), Verdict::Kept);
     assert_eq!(verdict("wait > +10%", &twice), Verdict::Exceeded, "all locks together");
-    let half = compare(&runs(&[200, 199, 203], 3), &runs(&[100, 101, 99], 3));
+    let half = compare(runs(&[200, 199, 203], 3), runs(&[100, 101, 99], 3));
     assert_eq!(verdict("wait < -10% @p*", &half), Verdict::Exceeded);
     let each: Vec<_> = judge("wait < -10% @*", &half).into_iter().map(|one| one.verdict).collect();
     assert_eq!(each, [Verdict::Exceeded, Verdict::Kept]);
@@ -88,11 +88,11 @@ fn limits_are_held_to_the_whole_interval() {
 
 #[test]
 fn what_was_nothing_is_new() {
-    let comparison = compare(&runs(&[0, 0, 0], 3), &runs(&[10, 11, 12], 3));
+    let comparison = compare(runs(&[0, 0, 0], 3), runs(&[10, 11, 12], 3));
     let pool = &comparison.locks[0];
     assert_eq!(pool.change(Metric::Wait).unwrap().ratio, Some(f64::INFINITY));
     assert_eq!(verdict("wait > +10% @pool", &comparison), Verdict::Exceeded);
-    let once = compare(&runs(&[0; 5], 3), &runs(&[0, 0, 10, 0, 0], 3));
+    let once = compare(runs(&[0; 5], 3), runs(&[0, 0, 10, 0, 0], 3));
     assert_eq!(verdict("wait > +10% @pool", &once), Verdict::Unsure);
 }
 
@@ -100,7 +100,7 @@ fn what_was_nothing_is_new() {
 fn one_run_cannot_tell() {
     for (before, after) in [(&[100][..], &[200, 201][..]), (&[100, 101], &[200]), (&[100], &[200])]
     {
-        let comparison = compare(&runs(before, 3), &runs(after, 3));
+        let comparison = compare(runs(before, 3), runs(after, 3));
         let wait = comparison.locks[0].change(Metric::Wait).unwrap();
         assert!(wait.interval.is_none() && !wait.is_sure() && wait.ratio.unwrap() > 1.9);
         let text = text::render(&comparison, &[], 0);
@@ -113,7 +113,7 @@ fn one_run_cannot_tell() {
 
 #[test]
 fn a_pattern_that_fits_no_lock_is_no_success() {
-    let comparison = compare(&runs(&[1, 1], 3), &runs(&[1, 1], 3));
+    let comparison = compare(runs(&[1, 1], 3), runs(&[1, 1], 3));
     let error = "wait > +10% @pol*".parse::<FailIf>().unwrap().judge(&comparison).unwrap_err();
     assert!(
         error.to_string().contains("no lock is called `pol*`")
@@ -148,7 +148,7 @@ fn locks_and_places_are_matched_by_name() {
         }
         measure(&[&p])
     };
-    let comparison = compare(&[after(0), after(0)], &[after(3), after(3)]);
+    let comparison = compare(vec![after(0), after(0)], vec![after(3), after(3)]);
     assert_eq!(comparison.locks.len(), 3);
     for lock in &comparison.locks {
         assert_eq!((lock.in_before, lock.in_after), (2, 2), "{}", lock.name);
@@ -167,8 +167,8 @@ fn what_is_on_one_side_only_is_told() {
     let lock = p.mutex("queue");
     let site = p.site(lock, &["push:3"]);
     p.cell(site, &Counts { holds: vec![MS], waits: vec![MS], ..Counts::default() });
-    let other = [measure(&[&p]), measure(&[&p])];
-    let comparison = compare(&runs(&[10, 11], 3), &other);
+    let other = vec![measure(&[&p]), measure(&[&p])];
+    let comparison = compare(runs(&[10, 11], 3), other);
     let text = text::render(&comparison, &[], 0);
     assert!(text.contains("`queue`, only after") && text.contains("`pool`, only before"), "{text}");
 }
@@ -188,10 +188,10 @@ fn the_json_fits_its_schema() {
         (same, five, "hold < -5% @*"),
         (&[100][..], &[200][..], ""),
     ] {
-        let value = json_of(&compare(&runs(before, 3), &runs(after, 3)), condition);
+        let value = json_of(&compare(runs(before, 3), runs(after, 3)), condition);
         assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
     }
-    let value = json_of(&compare(&runs(same, 3), &runs(five, 3)), "wait > +10% @pool");
+    let value = json_of(&compare(runs(same, 3), runs(five, 3)), "wait > +10% @pool");
     for (place, wrong) in [
         ("/total/wait/before", serde_json::json!("much")),
         ("/locks/0/name", serde_json::Value::Null),
@@ -208,7 +208,7 @@ fn the_json_fits_its_schema() {
 #[test]
 fn the_text_is_readable() {
     let comparison =
-        compare(&runs(&[100, 101, 99, 100, 102], 3), &runs(&[200, 199, 203, 198, 201], 4));
+        compare(runs(&[100, 101, 99, 100, 102], 3), runs(&[200, 199, 203, 198, 201], 4));
     let judged = judge("wait > +10% @p*", &comparison);
     let text = text::render(&comparison, &judged, 1);
     super::golden::golden("meter-diff", &text);
@@ -217,7 +217,7 @@ fn the_text_is_readable() {
 
 #[test]
 fn the_json_has_what_the_page_says() {
-    let comparison = compare(&runs(&[0, 0, 0], 3), &runs(&[10, 11, 12], 3));
+    let comparison = compare(runs(&[0, 0, 0], 3), runs(&[10, 11, 12], 3));
     let judged = judge("wait > +10% @pool", &comparison);
     let value: serde_json::Value =
         serde_json::from_str(&json::render(&comparison, &judged)).unwrap();

@@ -58,11 +58,11 @@ fn the_page_of_many_locks_has_a_limit() {
 #[test]
 fn a_comparison_says_what_is_more_than_chance() {
     let comparison =
-        compare(&runs(&[100, 101, 99, 100, 102], 3), &runs(&[200, 199, 203, 198, 201], 3));
+        compare(runs(&[100, 101, 99, 100, 102], 3), runs(&[200, 199, 203, 198, 201], 3));
     let page = render_diff(&comparison, &[]);
     assert_eq!(faults(&page), Vec::<String>::new());
     assert!(page.contains("That is more than chance.") && page.contains("class=\"tag up\""));
-    let same = compare(&runs(&[100, 140], 3), &runs(&[120, 110], 3));
+    let same = compare(runs(&[100, 140], 3), runs(&[120, 110], 3));
     let page = render_diff(&same, &[]);
     assert_eq!(faults(&page), Vec::<String>::new());
     assert!(page.contains("That may be chance.") && !page.contains("class=\"tag up\""));

@@ -1,13 +1,13 @@
 //! Puts two sides next to each other.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::bootstrap::{Bootstrap, ratio};
 use super::matching::{Key, Positions, Side};
 use super::metric::{METRICS, Metric, Sample, estimate};
 use crate::finding::{Frame, Name};
-use crate::lockmeter::model::{MeterReport, Mode};
+use crate::lockmeter::model::{Lock, MeterReport, Mode, push_to_few};
 
 /// Two sides, compared.
 #[derive(Clone, Debug)]
@@ -91,53 +91,56 @@ impl Compared {
     }
 }
 
-/// What is collected of a lock or site, run by run.
+/// What is collected of a lock or site, run by run. There may be millions.
 struct Row {
+    /// Equal for what is the same on both sides.
+    key: Rc<str>,
     name: Name,
     stack: Rc<[Frame]>,
     mode: Option<Mode>,
-    runs: [BTreeMap<usize, Sample>; 2],
-    sites: BTreeMap<String, Row>,
+    /// By side: the runs that have it, in order.
+    runs: [Vec<(usize, Sample)>; 2],
+    sites: Vec<Row>,
 }
 
 impl Row {
-    fn new() -> Self {
+    fn new(key: Rc<str>) -> Self {
         Self {
+            key,
             name: Name::default(),
             stack: Rc::default(),
             mode: None,
-            runs: [BTreeMap::new(), BTreeMap::new()],
-            sites: BTreeMap::new(),
+            runs: [Vec::new(), Vec::new()],
+            sites: Vec::new(),
         }
     }
 
-    /// Two that one run has under one name count as one.
+    /// Two that one run has under one name count as one. Runs come in order.
     fn add(&mut self, side: Side, run: usize, sample: &Sample) {
         let runs = &mut self.runs[side as usize];
-        match runs.get_mut(&run) {
-            Some(sum) => sum.add(sample),
-            None => {
-                runs.insert(run, *sample);
-            }
+        match runs.last_mut().filter(|last| last.0 == run) {
+            Some((_, sum)) => sum.add(sample),
+            None => push_to_few(runs, (run, *sample)),
         }
     }
 }
 
 /// Compares runs before with runs after.
-pub fn compare(before: &[MeterReport], after: &[MeterReport]) -> Comparison {
-    let sides = [(Side::Before, before), (Side::After, after)];
-    let rows = collect(&sides);
-    let bootstrap = Bootstrap::new(before.len(), after.len());
-    let judge = Judge { before, after, bootstrap };
-    let mut locks: Vec<Compared> = rows.into_values().map(|row| judge.compared(row)).collect();
-    sort(&mut locks);
-    let total = |runs: &[MeterReport]| -> Vec<Sample> { runs.iter().map(all_locks).collect() };
-    Comparison {
-        before: runs(before),
-        after: runs(after),
-        total: judge.changes(&total(before), &total(after)),
-        locks,
-    }
+pub fn compare(before: Vec<MeterReport>, after: Vec<MeterReport>) -> Comparison {
+    let rows = collect(&[(Side::Before, &before), (Side::After, &after)]);
+    let samples = |runs: &[MeterReport], of: fn(&MeterReport) -> Sample| -> Vec<Sample> {
+        runs.iter().map(of).collect()
+    };
+    let judge = Judge {
+        before: samples(&before, Sample::absent),
+        after: samples(&after, Sample::absent),
+        bootstrap: Bootstrap::new(before.len(), after.len()),
+    };
+    let total = judge.changes(&samples(&before, all_locks), &samples(&after, all_locks));
+    let [before, after] = [before, after].map(|side| runs(&side));
+    // The reports are gone by now: there may be no room for them beside what is made here.
+    let locks = judge.all(rows);
+    Comparison { before, after, total, locks }
 }
 
 /// All locks of a run together.
@@ -147,32 +150,41 @@ fn all_locks(run: &MeterReport) -> Sample {
     sum
 }
 
-fn collect(sides: &[(Side, &[MeterReport]); 2]) -> BTreeMap<String, Row> {
+fn collect(sides: &[(Side, &[MeterReport]); 2]) -> Vec<Row> {
     let mut locks = Positions::default();
     for &(side, runs) in sides {
         runs.iter().flat_map(|run| &run.locks).for_each(|lock| locks.note(side, &Key::lock(lock)));
     }
-    let all = || {
-        sides.iter().flat_map(|&(side, runs)| {
-            runs.iter().enumerate().flat_map(move |(index, run)| {
-                run.locks.iter().map(move |lock| (side, index, run, lock))
-            })
-        })
-    };
-    let mut places = Positions::default();
-    for (side, _, _, lock) in all() {
-        let key = locks.resolve(side, &Key::lock(lock));
-        lock.sites.iter().for_each(|site| places.note(side, &Key::site(&key, site)));
-    }
-    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-    for (side, index, run, lock) in all() {
-        let key = locks.resolve(side, &Key::lock(lock));
-        let row = rows.entry(key.clone()).or_insert_with(Row::new);
+    let mut rows: Vec<Row> = Vec::new();
+    // By run and lock, in the order in which they are gone through: the lock's row.
+    let mut row_of: Vec<u32> = Vec::new();
+    let mut known: HashMap<Rc<str>, u32> = HashMap::new();
+    for (side, index, run, lock) in each_lock(sides) {
+        let key: Rc<str> = locks.resolve(side, &Key::lock(lock)).into();
+        let at = *known.entry(key).or_insert_with_key(|key| {
+            rows.push(Row::new(Rc::clone(key)));
+            rows.len() as u32 - 1
+        });
+        row_of.push(at);
+        let row = &mut rows[at as usize];
         row.name = Name { text: lock.name.clone(), is_symbol: lock.is_symbol };
         row.add(side, index, &Sample::lock(run, lock));
+    }
+    drop((locks, known));
+    let mut places = Positions::default();
+    for (&at, (side, _, _, lock)) in row_of.iter().zip(each_lock(sides)) {
+        lock.sites.iter().for_each(|site| places.note(side, &Key::site(at, site)));
+    }
+    let mut known: HashMap<Rc<str>, u32> = HashMap::new();
+    for (&at, (side, index, run, lock)) in row_of.iter().zip(each_lock(sides)) {
+        let sites = &mut rows[at as usize].sites;
         for site in &lock.sites {
-            let key = places.resolve(side, &Key::site(&key, site));
-            let row = row.sites.entry(key).or_insert_with(Row::new);
+            let key: Rc<str> = places.resolve(side, &Key::site(at, site)).into();
+            let at = *known.entry(key).or_insert_with_key(|key| {
+                push_to_few(sites, Row::new(Rc::clone(key)));
+                sites.len() as u32 - 1
+            });
+            let row = &mut sites[at as usize];
             row.stack.clone_from(&site.stack);
             row.mode = Some(site.mode);
             row.add(side, index, &Sample::site(run, lock, site));
@@ -181,25 +193,44 @@ fn collect(sides: &[(Side, &[MeterReport]); 2]) -> BTreeMap<String, Row> {
     rows
 }
 
-struct Judge<'r> {
-    before: &'r [MeterReport],
-    after: &'r [MeterReport],
+/// Each lock of each run of each side, with the side, the run's number, and the run.
+fn each_lock<'r>(
+    sides: &[(Side, &'r [MeterReport]); 2],
+) -> impl Iterator<Item = (Side, usize, &'r MeterReport, &'r Lock)> {
+    sides.iter().flat_map(|&(side, runs)| {
+        runs.iter().enumerate().flat_map(move |(index, run)| {
+            run.locks.iter().map(move |lock| (side, index, run, lock))
+        })
+    })
+}
+
+struct Judge {
+    /// What each run before has of something that it has not.
+    before: Vec<Sample>,
+    /// Likewise after.
+    after: Vec<Sample>,
     bootstrap: Option<Bootstrap>,
 }
 
-impl Judge<'_> {
+impl Judge {
+    /// Compares all, and sorts them.
+    fn all(&self, mut rows: Vec<Row>) -> Vec<Compared> {
+        rows.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut all: Vec<Compared> = rows.into_iter().map(|row| self.compared(row)).collect();
+        sort(&mut all);
+        all
+    }
+
     fn compared(&self, row: Row) -> Compared {
-        let samples = |runs: &[MeterReport], had: &BTreeMap<usize, Sample>| -> Vec<Sample> {
-            let of = |(index, run)| had.get(&index).copied().unwrap_or_else(|| Sample::absent(run));
-            runs.iter().enumerate().map(of).collect()
+        let samples = |absent: &[Sample], had: &[(usize, Sample)]| {
+            let mut all = absent.to_vec();
+            had.iter().for_each(|&(run, sample)| all[run] = sample);
+            all
         };
-        let [before, after] = &row.runs;
-        let changes = self.changes(&samples(self.before, before), &samples(self.after, after));
+        let Row { name, stack, mode, runs: [before, after], sites, .. } = row;
+        let changes = self.changes(&samples(&self.before, &before), &samples(&self.after, &after));
         let (in_before, in_after) = (before.len(), after.len());
-        let mut sites: Vec<Compared> =
-            row.sites.into_values().map(|site| self.compared(site)).collect();
-        sort(&mut sites);
-        let Row { name, stack, mode, .. } = row;
+        let sites = self.all(sites);
         Compared { name, stack, mode, in_before, in_after, changes, sites }
     }
 

@@ -31,8 +31,8 @@ impl Key {
         }
     }
 
-    /// The key of a site of the lock with the key `of`.
-    pub fn site(of: &str, site: &Site) -> Self {
+    /// The key of a site of the lock whose number is `of`.
+    pub fn site(of: u32, site: &Site) -> Self {
         let (place, position) = place_of(&site.stack).map_or_else(Default::default, place);
         let how = format!("{:?}{}", site.mode, if site.cond_reacquire { "again" } else { "" });
         Self { base: format!("{of}\n{how}\n{place}"), position }

@@ -596,7 +596,7 @@ fn add(count: &mut u64, ns: &mut f64, by: u64, by_ns: f64) {
 }
 
 /// Adds to what has one or two elements in most reports: space for four would be most of a large one.
-fn push_to_few<T>(items: &mut Vec<T>, item: T) {
+pub(crate) fn push_to_few<T>(items: &mut Vec<T>, item: T) {
     if items.len() < 4 {
         items.reserve_exact(1);
     }

@@ -12,6 +12,7 @@ mod site_table;
 pub(crate) mod sums;
 mod waiting;
 
+pub(crate) use build::push_to_few;
 pub use build::{build, build_with, is_metered};
 pub use end::End;
 pub use histogram::Histogram;
