@@ -107,3 +107,56 @@ impl Counts {
         .into_iter()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::lockmeter::model::{Times, Wait};
+
+    use super::*;
+
+    /// One of the first event, two of the second, and so on.
+    fn recording() -> Recording {
+        Recording { cpu_ns: 9, loads: 1, events: std::array::from_fn(|event| event as u64 + 1) }
+    }
+
+    fn wait(kind: WaitKind, waits: u64) -> Wait {
+        Wait {
+            kind,
+            call: None,
+            lock: None,
+            stack: std::rc::Rc::default(),
+            place: 0,
+            waits,
+            blocked: 0,
+            timeouts: 0,
+            wait: Times::default(),
+            futex: None,
+        }
+    }
+
+    #[test]
+    fn an_acquisition_of_another_kind_is_no_mutex_pair() {
+        let counts = Counts::of_checked(&recording(), 100, 7);
+        assert_eq!((counts.reads, counts.semaphores, counts.tries), (1, 2, 3));
+        assert_eq!((counts.hand_overs, counts.cond_waits, counts.signals), (4, 5, 6));
+        // Condition waits take their mutex again.
+        assert_eq!((counts.pairs, counts.waits, counts.calls), (100 - 1 - 2 - 5, 7, 0));
+        assert_eq!((counts.loads, counts.recording_ns), (1, 9));
+    }
+
+    #[test]
+    fn what_the_meter_counts_has_the_price_of_its_kind() {
+        let waits = vec![
+            wait(WaitKind::Condition, 11),
+            wait(WaitKind::Semaphore, 12),
+            wait(WaitKind::Join, 13),
+            wait(WaitKind::Call, 14),
+        ];
+        let report = MeterReport { waits, ..MeterReport::default() };
+        let metered = Counts::of_measured(&Recording::default(), &report);
+        assert_eq!((metered.cond_waits, metered.semaphores, metered.calls), (11, 12, 27));
+        // Where it was checked, too, lockdep knows semaphores that are locks from others.
+        let both = Counts::of_measured(&recording(), &report);
+        assert_eq!((both.semaphores, both.hand_overs, both.signals), (2, 4, 6));
+    }
+}
