@@ -3,7 +3,7 @@
 //!
 //! Each run adds a round to what is known, until there are enough. In a round the same is measured
 //! natively and watched, one right after the other, so that mostly what disturbs the one disturbs
-//! the other; the median of what watching added is believed. The file lies in a directory that only this user can write to, and holds for
+//! the other; the lower quartiles of both count. The file lies in a directory that only this user can write to, and holds for
 //! one lockwright, one boot of one machine, and one choice of engines.
 
 use std::fs::{self, OpenOptions};
@@ -32,8 +32,8 @@ const MOST_BYTES: u64 = 16384;
 pub struct Known {
     /// What it holds for.
     key: String,
-    /// What watching added, in each of the last [`ENOUGH`] rounds.
-    added: Vec<Prices>,
+    /// What it took, unwatched, in each of the last [`ENOUGH`] rounds.
+    native: Vec<Prices>,
     /// What it took, watched.
     watched: Vec<Prices>,
 }
@@ -41,19 +41,19 @@ pub struct Known {
 impl Known {
     /// Nothing yet.
     pub fn new(key: String) -> Self {
-        Self { key, added: Vec::new(), watched: Vec::new() }
+        Self { key, native: Vec::new(), watched: Vec::new() }
     }
 
     /// No more rounds are needed.
     pub fn is_enough(&self) -> bool {
-        self.added.len() >= ENOUGH && self.cost().added.pair_ns > 0.0
+        self.native.len() >= ENOUGH && self.cost().added.pair_ns > 0.0
     }
 
     /// Another round.
     pub fn add(&mut self, native: &Prices, watched: &Prices) {
-        self.added.push(watched.more_than(native));
+        self.native.push(*native);
         self.watched.push(*watched);
-        for rounds in [&mut self.added, &mut self.watched] {
+        for rounds in [&mut self.native, &mut self.watched] {
             let former = rounds.len().saturating_sub(ENOUGH);
             rounds.drain(..former);
         }
@@ -61,7 +61,8 @@ impl Known {
 
     /// What watching adds, and takes.
     pub fn cost(&self) -> Calibration {
-        Calibration { added: Prices::median(&self.added), watched: Prices::median(&self.watched) }
+        let watched = Prices::quartile(&self.watched);
+        Calibration { added: watched.more_than(&Prices::quartile(&self.native)), watched }
     }
 }
 
@@ -97,7 +98,7 @@ impl PricesFile {
         }
         let text = file::read_all(file, MOST_BYTES).ok()?;
         let known: Known = serde_json::from_slice(&text).ok()?;
-        let mut all = known.added.iter().chain(&known.watched);
+        let mut all = known.native.iter().chain(&known.watched);
         let is_plausible = all.all(Prices::are_plausible);
         (known.key == self.key && is_plausible).then_some(known)
     }
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_added_until_there_are_enough_and_the_median_counts() {
+    fn rounds_are_added_until_there_are_enough_and_the_quiet_ones_count() {
         let dir =
             std::env::temp_dir().join(format!("lockwright-test-prices-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
@@ -167,7 +168,7 @@ mod tests {
             known.add(&prices(10.0), &prices(watched));
         }
         assert!(known.is_enough());
-        assert_eq!((known.cost().added, known.cost().watched), (prices(5.0), prices(15.0)));
+        assert_eq!((known.cost().added, known.cost().watched), (prices(3.0), prices(13.0)));
         // Rounds of which none was dearer than native ones are not enough; the last ones count.
         let mut nothing = known.clone();
         (0..ENOUGH).for_each(|_| nothing.add(&prices(10.0), &prices(9.0)));
