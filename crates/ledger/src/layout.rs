@@ -402,11 +402,11 @@ pub struct Header {
     pub orders_until: AtomicU32,
     /// Not used.
     pub reserved: AtomicU32,
-    /// Of threads whose rows were removed: acquisitions.
+    /// Acquisitions by threads whose rows were removed.
     pub removed_acquisitions: AtomicU64,
-    /// Of these, how many found the lock held.
+    /// How many of these acquisitions found the lock held.
     pub removed_contended: AtomicU64,
-    /// Of threads whose rows were removed, by [`crate::rows::event`]: what they did.
+    /// What threads did whose rows were removed, by [`crate::rows::event`].
     pub removed_events: [AtomicU64; 6],
 }
 

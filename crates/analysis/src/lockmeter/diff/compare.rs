@@ -138,7 +138,7 @@ pub fn compare(before: Vec<MeterReport>, after: Vec<MeterReport>) -> Comparison 
     };
     let total = judge.changes(&samples(&before, all_locks), &samples(&after, all_locks));
     let [before, after] = [before, after].map(|side| runs(&side));
-    // The reports are gone by now: there may be no room for them beside what is made here.
+    // The reports are gone by now: there may be no room for them and the comparison.
     let locks = judge.all(rows);
     Comparison { before, after, total, locks }
 }
