@@ -410,8 +410,6 @@ pub struct Header {
     pub removed_events: [AtomicU64; 6],
 }
 
-const _: () = assert!(crate::rows::event::ALL == 6, "the length of Header::removed_events");
-
 /// Words of [`Header::kept_records`].
 pub const KEPT_WORDS: usize = 21;
 

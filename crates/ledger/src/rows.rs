@@ -348,7 +348,7 @@ row! {
 
 const _: () = assert!(OPS_CLASSES == 16, "the length of ClassOps::ops");
 
-const _: () = assert!(event::ALL == 6, "the length of Thread::events");
+const _: () = assert!(event::ALL == 6, "the length of Thread::events and Header::removed_events");
 
 /// Elements of [`Thread::births`].
 pub const BIRTHS: usize = 4;

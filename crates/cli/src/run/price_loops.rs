@@ -74,9 +74,11 @@ impl Mutex {
 
 static READ: Shared<pthread_rwlock_t> = Shared(UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER));
 static COND: Shared<pthread_cond_t> = Shared(UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER));
-// SAFETY: a semaphore of bytes that are all 0 is not used before it has been initialised.
-static SEMAPHORES: [Shared<sem_t>; 2] =
-    [const { Shared(UnsafeCell::new(unsafe { std::mem::zeroed() })) }; 2];
+static SEMAPHORES: [Shared<sem_t>; 2] = [const { Shared(UnsafeCell::new(UNUSED)) }; 2];
+
+/// A semaphore that has not been initialised.
+// SAFETY: a union of integers and bytes, for which zeroes are valid.
+const UNUSED: sem_t = unsafe { std::mem::zeroed() };
 
 static OWN: Mutex = Mutex::new();
 static TAKEN: Mutex = Mutex::new();
