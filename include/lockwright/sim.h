@@ -11,7 +11,7 @@
  * Read and write shared data by the macros below: each is an event of the simulated machine. The data lies
  * in the lock, in what lw_sim_per_cpu() gives, or on a thread's stack: variables of the library are the same in all runs,
  * and those of the C library's threads (thread_local, pthread_self) are the same for all simulated threads. No function of
- * the operating system may wait. docs/simulator.md tells more.
+ * the operating system may wait. docs/lab/simulator.md tells more.
  */
 
 #ifndef LOCKWRIGHT_SIM_H

@@ -1,4 +1,4 @@
-//! docs/seeds.md names what exists: files, the lab's locks, and commands with their options.
+//! docs/lab/seeds.md names what exists: files, the lab's locks, and commands with their options.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use clap::Parser;
 #[test]
 fn the_documents_seeds_are_where_they_are_said_to_be() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    let page = std::fs::read_to_string(root.join("docs/seeds.md")).expect("docs/seeds.md");
+    let page = std::fs::read_to_string(root.join("docs/lab/seeds.md")).expect("docs/lab/seeds.md");
     let (mut files, mut commands) = (0, 0);
     for line in page.lines().filter(|line| line.starts_with('|')) {
         for word in line.split('`').skip(1).step_by(2) {
             if ["crates/", "examples/", "include/lockwright"].iter().any(|at| word.starts_with(at))
             {
-                assert!(root.join(word).exists(), "docs/seeds.md: no {word}");
+                assert!(root.join(word).exists(), "docs/lab/seeds.md: no {word}");
                 files += 1;
             } else if word.starts_with("lockwright") {
                 is_a_command(word);
@@ -31,11 +31,11 @@ fn is_a_command(text: &str) {
         false => lockwright_cli::args::Cli::try_parse_from(words).err(),
     };
     if let Some(error) = error {
-        panic!("docs/seeds.md: {text}: {error}");
+        panic!("docs/lab/seeds.md: {text}: {error}");
     }
     let lock = text.strip_prefix("lockwright-lab torture ").filter(|lock| !lock.contains('-'));
     if let Some(lock) = lock {
         let known = lockwright_lab::torture::TYPES.iter().any(|type_| type_.name == lock);
-        assert!(known || lock == "ww", "docs/seeds.md: no lock is called {lock}");
+        assert!(known || lock == "ww", "docs/lab/seeds.md: no lock is called {lock}");
     }
 }

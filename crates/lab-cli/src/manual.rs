@@ -113,7 +113,7 @@ pub const SIM: Manual = Manual {
         ),
         (
             "lockwright-lab sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..36",
-            "A lock of yours beside one of the family: docs/simulator.md shows how to write it.",
+            "A lock of yours beside one of the family: docs/lab/simulator.md shows how to write it.",
         ),
         (
             "lockwright-lab sim --explore --lock-library ./mylock.so --threads 8",

@@ -7,7 +7,7 @@
 //! result to the last digit.
 //!
 //! What is modelled, where each constant is from, and how far the results are from what was
-//! published is in `docs/simulator.md`.
+//! published is in `docs/lab/simulator.md`.
 
 mod account;
 mod arena;

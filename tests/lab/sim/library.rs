@@ -146,11 +146,11 @@ fn readers_and_deadlines_of_a_lock_in_rust_are_explored() {
     is_found_and_replayed(&library, "kinds_unfair", wrong, "src/lib.rs:");
 }
 
-/// What docs/simulator.md shows is a library.
+/// What docs/lab/simulator.md shows is a library.
 #[test]
 fn the_documented_lock_is_one() {
-    let page = tests_dir().join("../docs/simulator.md");
-    let page = std::fs::read_to_string(page).expect("docs/simulator.md");
+    let page = tests_dir().join("../docs/lab/simulator.md");
+    let page = std::fs::read_to_string(page).expect("docs/lab/simulator.md");
     let lines = page.lines().skip_while(|line| *line != "    #include <stdatomic.h>");
     let lines = lines.take_while(|line| line.is_empty() || line.starts_with("    "));
     let source: String = lines.map(|line| format!("{}\n", line.trim_start())).collect();

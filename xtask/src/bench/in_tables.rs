@@ -1,4 +1,4 @@
-//! The simulated figures in docs/tables.md: each section gets its part of docs/simulated.md at its end, and the locks
+//! The simulated figures in docs/lab/tables.md: each section gets its part of docs/lab/simulated.md at its end, and the locks
 //! from 1 to 144 CPUs.
 
 use std::fs;
@@ -9,7 +9,7 @@ use crate::workspace::{read, root};
 /// Begins what was put into the page.
 const BEGINS: &str = "### On the published machine, simulated";
 
-/// The section of docs/simulated.md that is put in as it is, at the end.
+/// The section of docs/lab/simulated.md that is put in as it is, at the end.
 const SCALING: &str = "From 1 to 144 CPUs";
 
 /// Puts the figures of `simulated` into the page `tables`, and overwrites those that it has.
@@ -40,16 +40,16 @@ fn sections(page: &str) -> impl Iterator<Item = (&str, &str)> {
     page.split("\n## ").skip(1).map(|section| section.split_once('\n').unwrap_or((section, "")))
 }
 
-/// Puts the figures of docs/simulated.md, as it is, into docs/tables.md.
+/// Puts the figures of docs/lab/simulated.md, as it is, into docs/lab/tables.md.
 ///
 /// # Errors
-/// If one of the pages cannot be read, or docs/tables.md cannot be written.
+/// If one of the pages cannot be read, or docs/lab/tables.md cannot be written.
 pub fn update() -> Result<(), String> {
     let file = root().join(tables::PAGE);
     fs::write(&file, updated()?).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// Whether docs/tables.md has the figures of docs/simulated.md.
+/// Whether docs/lab/tables.md has the figures of docs/lab/simulated.md.
 ///
 /// # Errors
 /// If it has not, or a page cannot be read.

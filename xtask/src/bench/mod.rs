@@ -76,12 +76,12 @@ pub enum What {
     Listings(BenchOptions),
     /// What reports say the tool took, compared with what it took: docs/bench/cost.md.
     Cost(CostOptions),
-    /// The tables of five sets of kernel patches, published next to measured: docs/tables.md.
+    /// The tables of five sets of kernel patches, published next to measured: docs/lab/tables.md.
     Tables(TablesOptions),
     /// The locks compared with those of C and C++ libraries, which are built first:
-    /// docs/bench/peers.md.
+    /// docs/lab/bench/peers.md.
     Peers(PeersOptions),
-    /// The published tables compared with simulated ones, and machines larger than this one: docs/simulated.md.
+    /// The published tables compared with simulated ones, and machines larger than this one: docs/lab/simulated.md.
     Simulated(SimulatedOptions),
 }
 

@@ -14,7 +14,7 @@ use crate::builds::lab_build;
 use crate::workspace::{read, root, succeeds, target_dir};
 
 /// Where the pages are, among the sources.
-const PAGES: &str = "docs/bench";
+const PAGES: &str = "docs/lab/bench";
 
 /// Columns of what the page says besides tables.
 const WIDTH: usize = 116;
@@ -27,7 +27,7 @@ pub struct PeersOptions {
     #[arg(long, conflicts_with_all = ["write", "arguments"])]
     pub smoke: bool,
 
-    /// Write docs/bench/peers.md and its plots instead of standard output; of anything but mutexes,
+    /// Write docs/lab/bench/peers.md and its plots instead of standard output; of anything but mutexes,
     /// a page of its own: peers-rwlocks.md with `-- --only rwlocks`.
     #[arg(long)]
     pub write: bool,

@@ -1,5 +1,5 @@
 //! `cargo xtask bench simulated`: the published tables compared with simulated ones, and the locks on machines larger
-//! than this one: docs/simulated.md. All of it is virtual time, so it does not matter what else this machine does.
+//! than this one: docs/lab/simulated.md. All of it is virtual time, so it does not matter what else this machine does.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use crate::builds::lab_build;
 use crate::workspace::{output, root, target_dir};
 
 /// The page in the sources.
-pub(super) const PAGE: &str = "docs/simulated.md";
+pub(super) const PAGE: &str = "docs/lab/simulated.md";
 /// The directory of its plots, from the page.
 const PLOTS: &str = "bench/simulated";
 
@@ -26,7 +26,7 @@ pub struct SimulatedOptions {
     #[arg(long, conflicts_with = "write")]
     pub smoke: bool,
 
-    /// Write docs/simulated.md and its plots, and its figures into docs/tables.md, instead of to standard
+    /// Write docs/lab/simulated.md and its plots, and its figures into docs/lab/tables.md, instead of to standard
     /// output.
     #[arg(long)]
     pub write: bool,
@@ -111,7 +111,7 @@ const PICTURES: &[Picture] = &[
 pub fn run(options: &SimulatedOptions) -> Result<(), String> {
     let lockwright = lab_build()?;
     let plots = match options.write {
-        true => root().join("docs").join(PLOTS),
+        true => root().join("docs/lab").join(PLOTS),
         false => target_dir().join("bench/simulated"),
     };
     // Plots of what is no longer simulated shall go.

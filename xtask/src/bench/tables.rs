@@ -12,7 +12,7 @@ use crate::builds::{lab_build, release_build};
 use crate::workspace::{read, root, succeeds, target_dir};
 
 /// The page in the sources.
-pub(super) const PAGE: &str = "docs/tables.md";
+pub(super) const PAGE: &str = "docs/lab/tables.md";
 
 /// The directory of its plots, from the page.
 const PLOTS: &str = "bench/tables";
@@ -36,7 +36,7 @@ pub struct TablesOptions {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write docs/tables.md and its plots instead of standard output.
+    /// Write docs/lab/tables.md and its plots instead of standard output.
     #[arg(long, conflicts_with = "only")]
     pub write: bool,
 }
@@ -72,7 +72,7 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
     if let Some(file) = &options.json {
         command.arg("--json").arg(file);
     }
-    let plots = root().join("docs").join(PLOTS);
+    let plots = root().join("docs/lab").join(PLOTS);
     if options.write {
         // Plots of what is no longer measured shall go.
         let _ = fs::remove_dir_all(&plots);

@@ -12,7 +12,7 @@ use crate::manual;
 ///
 /// The locks' own code runs in virtual time: sockets, cores and their caches, a scheduler and, with
 /// --vcpus, a hypervisor are simulated. The same command gives the same figures to the last digit.
-/// docs/simulator.md says what is modelled, and how far the figures are from those that were
+/// docs/lab/simulator.md says what is modelled, and how far the figures are from those that were
 /// published: compare locks with it, and trust no absolute figure.
 ///
 /// With --explore there is no machine: locks are tested under schedules that would hardly ever come
@@ -56,7 +56,7 @@ pub struct SimArgs {
 
     /// A shared object with locks of yours, which --lock can then name beside lockwright's own, also
     /// with --explore. It is written against lockwright/sim.h in C, or `lockwright::lock_library` in
-    /// Rust: docs/simulator.md shows how. Can be given several times.
+    /// Rust: docs/lab/simulator.md shows how. Can be given several times.
     #[arg(long, value_name = "FILE", help_heading = "Simulation")]
     pub lock_library: Vec<PathBuf>,
 

@@ -71,7 +71,7 @@ const AFTER: &[Site] = &[
 ];
 
 /// From one acquisition to the next a CPU computes for so long, on average, before the patches. FITTED
-/// on the lock's utilisation then, 27.2 %: see docs/simulator.md.
+/// on the lock's utilisation then, 27.2 %: see docs/lab/simulator.md.
 const BETWEEN: Time = 158 * MICROSECOND;
 
 /// The names of the runs.

@@ -24,7 +24,7 @@ pub const BETWEEN: Time = 1_000 * NANOSECOND;
 /// Sections last less than this: a choice.
 pub const SECTION: Time = 200 * NANOSECOND;
 /// What both checks take together, half of it each. FITTED on the machine of one socket of Long's
-/// 2018 lockdep patches, after them, +40.7 %: see docs/simulator.md.
+/// 2018 lockdep patches, after them, +40.7 %: see docs/lab/simulator.md.
 const CHECKS: Time = 407 * NANOSECOND;
 
 /// The names of the runs.
@@ -39,7 +39,7 @@ enum Lockdep {
 }
 
 /// The class of an acquisition: the n-th is taken as often as the first divided by n (Zipf). That it is
-/// so was fitted together with the number of classes: see docs/simulator.md.
+/// so was fitted together with the number of classes: see docs/lab/simulator.md.
 fn class(rng: &mut Rng, weights: &[u64]) -> usize {
     let turn = rng.below(*weights.last().expect("there are classes"));
     weights.partition_point(|sum| *sum <= turn)

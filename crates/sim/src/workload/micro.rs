@@ -13,7 +13,7 @@ use crate::time::{NANOSECOND, Time};
 
 /// A thread's loop takes less than this between a release and the next acquisition: a call, a check
 /// for the end, and whatever varies between rounds. FITTED on 36 virtual CPUs of Long's 2017
-/// pvqspinlock patch: see docs/simulator.md.
+/// pvqspinlock patch: see docs/lab/simulator.md.
 const BETWEEN: Time = 65 * NANOSECOND;
 
 pub fn run(run: &Run, kind: &Kind) -> Figures {

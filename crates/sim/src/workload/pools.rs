@@ -22,7 +22,7 @@ use crate::time::{MICROSECOND, NANOSECOND, SECOND, Time, seconds};
 /// Objects that last as long as their job: of 72 at once, pool_max_used less pool_used.
 const LASTING: u64 = (170_127 - 108_488) / 72;
 /// Two of so many objects last: the others are there for a moment. FITTED on the system time that
-/// the patches saved: see docs/simulator.md.
+/// the patches saved: see docs/lab/simulator.md.
 const TWO_IN: u64 = 9;
 /// What a job computes. FITTED on objs_allocated before the patches, 34,954,917 in three builds of
 /// 291 s.

@@ -4,7 +4,7 @@
 //! interactions.
 //!
 //! Their data are operations a second only. How often a task takes that lock and what it computes are FITTED on two of
-//! them: see docs/simulator.md. Which lock, and for how long, is what `lockwright meter` reports for Splash-3's
+//! them: see docs/lab/simulator.md. Which lock, and for how long, is what `lockwright meter` reports for Splash-3's
 //! radiosity with two threads (`-batch -largeroom -bf 1.5e-5 -p 2`, its first minute): there is one of it, a task takes
 //! it 16 times, and half of the time it is held for no more than 20 ns. The other 42 acquisitions of a task are of
 //! 3,900 elements' locks and of a queue for each thread.

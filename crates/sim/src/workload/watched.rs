@@ -25,7 +25,7 @@ pub const NAMES: &[&str] =
     &["unwatched", "check", "meter", "check-objects", "meter-objects", "check-new", "meter-new"];
 
 /// What an engine takes, measured on an EPYC (2.45 GHz) with one thread, and not scaled to other machines:
-/// docs/simulator.md.
+/// docs/lab/simulator.md.
 #[derive(Clone, Copy)]
 struct Engine {
     /// The time of an acquisition and its release, with the lock held.

@@ -145,7 +145,7 @@ impl Page<'_> {
         let _ = writeln!(out, "{first}");
         let _ = writeln!(
             out,
-            "A simulation: docs/simulator.md says what is modelled and how far it is from what was published."
+            "A simulation: docs/lab/simulator.md says what is modelled and how far it is from what was published."
         );
         let is_over_committed = |row: &Row| row.shape.threads > row.shape.cpus;
         if rows.iter().any(|row| row.lock == "unfair" && is_over_committed(row)) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// How far a ratio may be from the published one: docs/simulator.md.
+/// How far a ratio may be from the published one: docs/lab/simulator.md.
 const WITHIN: f64 = 0.25;
 /// Times or rates closer than this are as good as equal, for rankings.
 const EQUAL: f64 = 0.01;
@@ -12,7 +12,7 @@ const EQUAL: f64 = 0.01;
 /// Where something was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// One of the five sets of kernel patches, by its number in docs/seeds.md.
+    /// One of the five sets of kernel patches, by its number in docs/lab/seeds.md.
     Document(u8),
     /// A. Kogan and D. Dice, *Add NUMA-awareness to qspinlock*, version 10, linux-kernel, 2020.
     Cna,
