@@ -24,12 +24,11 @@ use lockwright_report::lockmeter::diff::FailIf;
 use lockwright_report::lockmeter::folded::Folded;
 use lockwright_report::lockmeter::view::{Compat, Sort, View};
 
-/// The Linux kernel's locking tools for programs nobody has to rebuild.
+/// The Linux kernel's locking tools, for programs that you do not rebuild.
 ///
-/// lockwright runs a program with its pthread locks watched. It validates the order in which they
-/// are taken as the kernel's lockdep does, and reports deadlocks before they happen, with source
-/// lines; and it measures, as the kernel's lockmeter did, which lock and which caller cost the
-/// time.
+/// lockwright watches the locks of a program while it runs. Like the kernel's lockdep it validates
+/// the order in which threads take locks, and reports deadlocks before they happen, with source
+/// lines. Like the kernel's lockmeter it measures which lock and which caller cost the time.
 #[derive(Debug, Parser)]
 // Whatever the file is called that was run: usage lines are the same in each place that has them.
 #[command(name = "lockwright", bin_name = "lockwright")]
@@ -80,19 +79,19 @@ impl Command {
     }
 }
 
-/// Run a program with its locks watched, then report deadlocks that happened or could have.
+/// Run a program, and report deadlocks that happened or could have happened.
 ///
-/// The program's standard streams, terminal, signals and exit code pass through untouched; while it
-/// runs the tool prints nothing. The report follows on standard error when it ends. A program that
-/// really deadlocks is reported while it hangs.
+/// The program's standard streams, terminal, signals and exit code pass through untouched. The
+/// report follows on standard error when the program ends. If the program really deadlocks, the
+/// report appears while it hangs.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "lockwright check [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright check [OPTIONS] --pid PID"
 )]
 #[command(after_long_help = manual::CHECK.help())]
 pub struct CheckArgs {
-    /// Run nothing, but look at process PID as it is, without stopping it: which threads wait for
-    /// which now, and whether that ever ends. Orders that could deadlock another time are not seen.
+    /// Inspect running process PID without stopping it: which thread waits for which, and whether
+    /// the wait can end. Lock orders that could deadlock at another time are not visible.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects"])]
     pub pid: Option<u32>,
@@ -145,12 +144,13 @@ const PRELOADED: [&str; 14] = [
     "follow",
 ];
 
-/// Run a program and measure its locks: which lock, which caller, held by whom, for how long.
+/// Run a program, and measure its locks: which lock, which caller, which holder, for how long.
 ///
-/// Every acquisition is counted and every wait timed, at every place that takes a lock; each wait
-/// is charged to the holders that caused it. Condition, semaphore, barrier and join waits are
-/// measured too. The program's standard streams, signals and exit code pass through; the report
-/// follows on standard error when it ends. lockdep does not run: it costs less than `run`.
+/// The tool counts every acquisition and times every wait, for each place that takes a lock. It
+/// charges each wait to the holders that caused it, and also times waits for conditions,
+/// semaphores, barriers and joins. The program's standard streams, signals and exit code pass
+/// through. The report follows on standard error when the program ends. lockdep does not run, so
+/// this costs less than `run`.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "lockwright meter [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright meter [OPTIONS] --kernel [-- PROGRAM [ARGS]...]\n       lockwright meter [OPTIONS] <--pid PID|--system>"
@@ -158,34 +158,35 @@ const PRELOADED: [&str; 14] = [
 #[command(after_long_help = manual::METER.help())]
 #[command(group = clap::ArgGroup::new("traced").args(["kernel", "pid", "system"]).multiple(false))]
 pub struct MeterArgs {
-    /// Measure the kernel's own locks, by its events of contention (eBPF): which lock, which
-    /// caller, who waited. With a PROGRAM while that runs, else to Ctrl-C. Needs root, or CAP_BPF
-    /// and CAP_PERFMON.
+    /// Measure the kernel's own locks by its contention events (eBPF): which lock, which caller,
+    /// which waiter. With a PROGRAM, measure while it runs; otherwise until Ctrl-C. Needs root, or
+    /// CAP_BPF and CAP_PERFMON.
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
     pub kernel: bool,
 
-    /// With --kernel: show each so many seconds what was waited for since the last time, as `top`
-    /// does, and the whole at the end.
+    /// With --kernel: every SECONDS show the waits since the last time, as `top` does, and the
+    /// whole at the end.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "kernel")]
     #[arg(help_heading = "By the kernel", conflicts_with_all = ["pid", "system"])]
     pub interval: Option<f64>,
 
-    /// Measure the futexes of process PID as it runs, by its system calls (eBPF), until it ends or
-    /// to Ctrl-C: which lock, where it was waited for, who woke. Needs the same.
+    /// Measure the futexes of running process PID by its system calls (eBPF), until it ends or
+    /// until Ctrl-C: which lock, where threads waited, which thread woke them. Needs the same rights
+    /// as --kernel.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(help_heading = "By the kernel", conflicts_with_all = PRELOADED, conflicts_with = "program")]
     pub pid: Option<u32>,
 
-    /// The same of all processes.
+    /// Measure the futexes of all processes, as --pid does for one.
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
     pub system: bool,
 
-    /// Measure the PROGRAM's locks as usual, and the kernel's own that its threads wait for, and
-    /// show all in one table. Needs the same.
+    /// Measure the PROGRAM's locks and the kernel locks that its threads wait for, and show all in
+    /// one table. Needs the same rights as --kernel.
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = ["traced", "compat"])]
     pub with_kernel: bool,
 
-    /// End the measurement after so long.
+    /// End a measurement by the kernel after SECONDS.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "traced")]
     #[arg(help_heading = "By the kernel")]
     pub seconds: Option<f64>,
@@ -220,10 +221,9 @@ pub struct MeterArgs {
     pub program: Vec<OsString>,
 }
 
-/// Run a program with its locks both watched and measured: `check` and `meter` at once.
+/// Run a program, and both check and measure its locks: `check` and `meter` at once.
 ///
-/// Both reports follow when it ends, what was found before what was measured. The exit code is that
-/// of `check`.
+/// Both reports follow when the program ends, the findings first. The exit code is that of `check`.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright run [OPTIONS] -- PROGRAM [ARGS]...")]
 #[command(after_long_help = manual::RUN.help())]
@@ -266,10 +266,10 @@ pub struct BothArgs {
     pub program: Vec<OsString>,
 }
 
-/// Make the report from ledgers that were kept, or that a killed run left behind.
+/// Report on ledgers that --keep kept, or that a killed run left behind.
 ///
-/// Works on ledgers of programs that ended, crashed, were killed or still run, of `check`, `meter`
-/// or both. Binaries and their debug information are looked up where the program had them.
+/// The program may have ended, crashed, been killed, or still be running under `check`, `meter` or
+/// `run`. The tool looks for binaries and debug information where the program had them.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::REPORT.help())]
 pub struct ReportArgs {
@@ -293,7 +293,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub view: ViewArgs,
 
-    /// Show the locks of a class one by one: where the run had --instances.
+    /// Show the locks of a class one by one. The run must have had --instances.
     #[arg(long, help_heading = "Measurement")]
     pub instances: bool,
 
@@ -306,12 +306,12 @@ pub struct ReportArgs {
     pub ledgers: Vec<PathBuf>,
 }
 
-/// Join what several runs and processes of a program recorded, and find deadlocks that none of them
-/// shows alone.
+/// Merge what several runs and processes of a program recorded, and find deadlocks that no single
+/// run shows.
 ///
-/// One run takes `a` then `b`, another `b` then `a`: neither has a cycle, the program has. Each
-/// ledger, or directory of a run's ledgers, is one run. Lock classes are matched by build and
-/// place, never by address. Findings of single processes are not repeated: `report` has those.
+/// One run takes `a` then `b`, another takes `b` then `a`: no run has a cycle, but the program has
+/// one. Each ledger, or directory with the ledgers of a run, is one run. Lock classes match by
+/// build and place, never by address. The findings of single processes are in `report`, not here.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::MERGE.help())]
 pub struct MergeArgs {
@@ -336,11 +336,10 @@ pub struct MergeArgs {
     pub ledgers: Vec<PathBuf>,
 }
 
-/// Compare measurements: what locks cost before a change and after it, and how sure that is.
+/// Compare measurements: what locks cost before a change and after it, and how certain that is.
 ///
-/// Each ledger, or directory of a run's ledgers, is one run; name several on each side. Changes are
-/// shown with the interval in which they lie with 95 % certainty, by how much the runs of a side
-/// differ.
+/// Each ledger, or directory with the ledgers of a run, is one run. Name several runs on each side:
+/// from their differences the tool computes a 95 % confidence interval for each change.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright diff [OPTIONS] BEFORE... -- AFTER...")]
 #[command(after_long_help = manual::DIFF.help())]
@@ -353,9 +352,9 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub page: PageArgs,
 
-    /// Exit with 66 if this is the case beyond chance: `METRIC > +N%` or `METRIC < -N%`, where
-    /// METRIC is wait, hold, acquisitions, contended or utilisation; then `@PATTERN` for each lock
-    /// of such a name in place of all locks together.
+    /// Exit with 66 if this is true beyond chance: `METRIC > +N%` or `METRIC < -N%`. METRIC is
+    /// wait, hold, acquisitions, contended or utilisation. With `@PATTERN` at the end, test each
+    /// lock with a matching name instead of all locks together.
     #[arg(long, value_name = "CONDITION", help_heading = "Comparison")]
     pub fail_if: Vec<FailIf>,
 
@@ -372,12 +371,12 @@ pub struct DiffArgs {
     pub after: Vec<PathBuf>,
 }
 
-/// Tell what can be watched of a program, or of a process that runs, what cannot, and what to do
-/// about it.
+/// Report what lockwright can watch in a program or in a running process, what it cannot, and what
+/// to do about it.
 ///
-/// Nothing of the program is run. Looked at are the file, the libraries it begins with, and this
-/// machine: where ledgers would go, limits, and whether a program of lockwright's own can be
-/// watched here.
+/// The tool does not run the program. It examines the file, the libraries that it loads at start,
+/// and this machine: the place for ledgers, limits, and whether a small test program can be watched
+/// here.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright doctor [OPTIONS] PROGRAM|PID [ARGS]...")]
 #[command(after_long_help = manual::DOCTOR.help())]
@@ -386,26 +385,26 @@ pub struct DoctorArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Directory for the ledgers, as it would be given to `check`.
+    /// Directory for the ledgers, as you would give it to `check`.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Run")]
     pub ledger_dir: Option<PathBuf>,
 
-    /// The program, looked up in PATH, or the id of a process. Arguments of the program do not
-    /// matter.
+    /// The program, looked up in PATH, or the id of a process. The program's arguments make no
+    /// difference.
     #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM|PID", value_hint = clap::ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
 }
 
-/// Run a shipped multi-threaded program that takes two locks in both orders, and report it.
+/// Run a small program that takes two locks in both orders, and report its deadlock.
 ///
-/// The program is a small bank: tellers and an auditor take the same two locks, in opposite orders,
-/// at times of day that never met so far. It ends normally; the report tells what will happen one
-/// day. Exits with 0 if the planted deadlock was found, and with 1 if it was not.
+/// The program is a bank. Tellers and an auditor take the same two locks in opposite orders, but so
+/// far never at the same time, so the program ends normally. Exits with 0 if the report has the
+/// planted deadlock, and with 1 if not.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::DEMO.help())]
 pub struct DemoArgs {
-    /// Print the program's source, which the lines of the report are of, and do nothing else.
+    /// Print the program's source, to which the report's line numbers refer, and do nothing else.
     #[arg(long)]
     pub source: bool,
 
@@ -444,8 +443,8 @@ pub struct PageArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Report")]
 pub struct WholeArgs {
-    /// Do not fail because a process was not watched to its end, or records were lost: the report
-    /// says it all the same.
+    /// Do not fail if a process was not watched to its end, or if records were lost. The report
+    /// still says so.
     #[arg(long)]
     pub allow_incomplete: bool,
 }
@@ -454,26 +453,27 @@ pub struct WholeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Findings")]
 pub struct VerdictArgs {
-    /// Show findings of the grades guarded, ordered, single-thread and untidy too, not just their
+    /// Also show findings of the grades guarded, ordered, single-thread and untidy, not only their
     /// number.
     #[arg(long)]
     pub all: bool,
 
-    /// Show findings one by one that differ only in which locks, threads or processes they are of;
-    /// else the first one tells how many more there are.
+    /// Show each finding, even if it differs from another only in its locks, threads or processes.
+    /// Otherwise the first one shows how many more there are.
     #[arg(long)]
     pub all_instances: bool,
 
-    /// The least serious grade that makes the exit code that of a failure.
+    /// The least serious grade that fails the run.
     #[arg(long, value_name = "GRADE", value_enum, default_value_t = Grade::Likely)]
     pub fail_on: Grade,
 
-    /// Exit code where a finding of failing grade exists; 0: findings do not change the exit code.
+    /// Exit code if there is a finding of a failing grade. With 0, findings do not change the exit
+    /// code.
     #[arg(long, value_name = "N", default_value_t = exit::FINDING)]
     pub exit_code: u8,
 
-    /// Add lockdep's and debugobjects' counters, under the names that the kernel's
-    /// /proc/lockdep_stats and debug_objects/stats have.
+    /// Add the counters of lockdep and debugobjects, under the names of the kernel's
+    /// /proc/lockdep_stats and debug_objects/stats.
     #[arg(long)]
     pub stats: bool,
 
@@ -491,35 +491,35 @@ pub struct VerdictArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub markdown: Option<PathBuf>,
 
-    /// After the report, say the findings again as GitHub's workflow commands, which show them
-    /// beside the lines of a change; and add the page of --markdown to the step's summary
-    /// ($GITHUB_STEP_SUMMARY), if there is one and something to tell.
+    /// After the report, repeat the findings as GitHub workflow commands, so that they appear next
+    /// to the lines of a change. If there are findings, also add the page of --markdown to the
+    /// step's summary ($GITHUB_STEP_SUMMARY).
     #[arg(long)]
     pub github: bool,
 
-    /// Do not show findings that a rule in FILE matches, nor fail because of them: just count them.
-    /// May be given several times. `default` stands for the rules that ship with lockwright and are
-    /// in use anyway: with nothing to run or read it prints them. (A file of that name:
-    /// `./default`.)
+    /// Only count findings that a rule in FILE matches: do not show them, and do not fail because
+    /// of them. You can give this option several times. `default` means the rules that ship with
+    /// lockwright, which always apply; without a program or ledgers, it prints them. (For a file of
+    /// that name, write `./default`.)
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub suppressions: Vec<PathBuf>,
 
-    /// Do without the rules that ship with lockwright, for faults of well-known libraries that do
-    /// no harm.
+    /// Do not apply the rules that ship with lockwright, which are for harmless faults of
+    /// well-known libraries.
     #[arg(long)]
     pub no_default_suppressions: bool,
 
-    /// After the report, or to FILE, write for each finding shown a rule that suppresses it.
+    /// For each finding shown, write a rule that suppresses it: after the report, or to FILE.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(value_hint = clap::ValueHint::FilePath)]
     pub gen_suppressions: Option<Option<PathBuf>>,
 
-    /// Show only findings that are not in FILE, or were less serious, and fail only because of
+    /// Show only findings that are new or more serious than in FILE, and fail only because of
     /// them.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub baseline: Option<PathBuf>,
 
-    /// Write the findings that there are now to FILE, for --baseline. May be the same file.
+    /// Write the current findings to FILE, for --baseline. It can be the same file.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub write_baseline: Option<PathBuf>,
 }
@@ -532,20 +532,19 @@ pub struct ViewArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 
-    /// What comes first: the longest waits or holds in all, the most acquisitions, or the most
-    /// contended.
+    /// Sort by total wait, total hold, acquisitions, or contended acquisitions.
     #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::Wait)]
     pub sort: Sort,
 
-    /// Hide what is contended in less than PCT percent of its acquisitions.
+    /// Hide locks of which less than PCT percent of the acquisitions are contended.
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
     pub min_con: f64,
 
-    /// Hide what is held for less than PCT percent of the time.
+    /// Hide locks that are held for less than PCT percent of the time.
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
     pub min_util: f64,
 
-    /// Show another tool's table in place of the report: its columns, from these numbers.
+    /// Show these numbers in the columns of another tool instead of the report.
     #[arg(long, value_name = "TOOL", value_enum)]
     pub compat: Option<Compat>,
 
@@ -592,12 +591,13 @@ fn folded(text: &str) -> Result<(Folded, PathBuf), String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measurement")]
 pub struct MeteringArgs {
-    /// Which holds are timed: `exact`, every one; `sample` or `sample:N`, one in N (64) by chance,
-    /// which is cheaper; `off`, none. Acquisitions are counted and waits timed in any case.
+    /// Which holds to time: `exact` times every hold; `sample` or `sample:N` times one in N (64) at
+    /// random, which is cheaper; `off` times none. Acquisitions are always counted, and waits are
+    /// always timed.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub hold: HoldTiming,
 
-    /// Keep the locks of a class apart, and show each. Takes more memory.
+    /// Record and show each lock of a class separately. This takes more memory.
     #[arg(long)]
     pub instances: bool,
 }
@@ -649,19 +649,19 @@ impl fmt::Display for HoldTiming {
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
 #[group(multiple = false, conflicts_with_all = ["json", "html", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif", "junit", "markdown", "github"])]
 pub struct ListingArgs {
-    /// List the lock classes, as the kernel's /proc/lockdep: how often locks of each were acquired
-    /// (OPS), how many others follow (FD) and precede (BD) it, what signals mean to it, and what is
-    /// taken while it is held.
+    /// List the lock classes, as the kernel's /proc/lockdep does: acquisitions (OPS), classes that
+    /// follow (FD) and precede (BD), use in signal handlers, and the classes taken while it is held.
     #[arg(long)]
     pub classes: bool,
 
-    /// List the chains of locks held at once, as the kernel's /proc/lockdep_chains, with places.
+    /// List the chains of locks held at the same time, as the kernel's /proc/lockdep_chains does,
+    /// with places.
     #[arg(long)]
     pub chains: bool,
 
-    /// Draw lock classes and their dependencies in the DOT language: those on a cycle in red, the
-    /// cycles found in bold, dashed and orange if something keeps them from deadlock, dotted if
-    /// only a signal's handler may make them so.
+    /// Draw lock classes and their dependencies in the DOT language. Classes on a cycle are red, and
+    /// reported cycles are bold. A cycle that something keeps from deadlock is dashed and orange; one
+    /// that only a signal handler can close is dotted.
     #[arg(long)]
     pub graph: bool,
 }
@@ -682,23 +682,22 @@ impl ListingArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunArgs {
-    /// Keep the ledgers and say where they are, for `lockwright report`.
+    /// Keep the ledgers for `lockwright report`, and print where they are.
     #[arg(long)]
     pub keep: bool,
 
-    /// Directory for the ledgers of this run; each run makes its own directory in there.
+    /// Directory for ledgers. Each run makes its own directory there.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub ledger_dir: Option<PathBuf>,
 
-    /// Record where each block of the heap is allocated, so that locks that nobody initialises
-    /// (`std::mutex`) are told apart by what they are part of, not by where they are first taken.
-    /// Makes malloc and free slower.
+    /// Record where each heap block is allocated. Locks without an initialiser (`std::mutex`) then
+    /// form classes by the object that they are part of, not by the place that first takes them.
+    /// This makes malloc and free slower.
     #[arg(long)]
     pub track_allocations: bool,
 
-    /// Which of the processes that the program starts are watched: `all`, `none`, or those whose
-    /// executable has one of these names, which may have `*` and `?` in them. The program itself is
-    /// watched in any case.
+    /// Which child processes to watch: `all`, `none`, or those whose executable has one of these
+    /// names, in which `*` and `?` match. The program itself is always watched.
     #[arg(long, value_name = "all|none|NAME", value_delimiter = ',', default_value = "all", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub follow: Vec<String>,
 }
@@ -707,22 +706,21 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub struct CheckersArgs {
-    /// What to do with a process that has really deadlocked, once that is reported. It is left
-    /// alone as long as it may go on: while another of its threads runs or sleeps for a time, while
-    /// a timer is armed, and if a thread that had not taken such a lock has unlocked one. Input,
-    /// and signals with handlers, are waited for half a minute.
+    /// What to do with a process that has really deadlocked, after the report. The tool does nothing
+    /// as long as the process may continue: while another thread runs or sleeps with a timeout, while
+    /// a timer is armed, or if one thread unlocks what another locked. If input or a signal with a
+    /// handler may still come, it waits for half a minute.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
 
-    /// Call it a hang when a thread has waited for a lock for so many seconds whose holder runs all
-    /// the while and neither takes nor releases any: that one is then stopped a few times, for less
-    /// than a millisecond each (ptrace), to see where it loops, and the report says so. Without
-    /// this no thread is ever stopped.
+    /// Report a hang if a lock holder has been running for SECONDS while others wait, without taking
+    /// or releasing a lock. The tool then stops the holder a few times, for less than a millisecond
+    /// each (ptrace), to see where it loops. Without this option it never stops a thread.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub hang_after: Option<u32>,
 
-    /// Leave out the lives of locks and other synchronisation objects: that they are initialised,
-    /// once, before they are used, and not destroyed, or their memory freed, while they are in use.
+    /// Do not check the lifetimes of locks and other synchronisation objects: use before
+    /// initialisation, double initialisation, and destruction or free while in use.
     #[arg(long)]
     pub no_objects: bool,
 }

@@ -56,10 +56,10 @@ impl Command {
     }
 }
 
-/// Measure locks on this machine, beside others and beside what was published.
+/// Measure locks on this machine, and compare them with other locks and with published figures.
 ///
-/// The arms of a comparison take turns in each round, so that what disturbs the machine hits all
-/// alike; what counts are medians and ratios.
+/// The locks of a comparison take turns in each round, so that a disturbance hits all alike. The
+/// results are medians and ratios.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::BENCH.help())]
 pub struct BenchArgs {
@@ -71,16 +71,14 @@ pub struct BenchArgs {
 /// What `lockwright-lab bench` measures.
 #[derive(Debug, Subcommand)]
 pub enum Bench {
-    /// The locks of the lockwright family: what they cost uncontended, and spinning ones where
-    /// there are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the
-    /// best of all others. Takes some minutes.
+    /// Measure the locks of the lockwright family: uncontended, and spinlocks with more threads than
+    /// CPUs. The sections `mutexes` and `rwlocks` compare them with the best other locks. Takes some
+    /// minutes.
     Locks(Box<BenchLocksArgs>),
-    /// The tables of the five documents that describe the kernel's originals: published and
-    /// measured side by side, with what agrees in shape and what does not.
+    /// Re-run five published kernel benchmarks on this machine, and show which results agree.
     ///
-    /// What is not in this process (preload libraries with patches undone, programs) comes as
-    /// --parts, which `cargo xtask bench tables` builds in a source tree; without them the rows
-    /// that need them say so.
+    /// Some tables need libraries and programs that `cargo xtask bench tables` builds in a source
+    /// tree, and passes as --parts. Without them, their rows say so.
     Tables(BenchTablesArgs),
 }
 

@@ -38,11 +38,11 @@ pub const BENCH: Manual = Manual {
         ),
         (
             "lockwright-lab bench locks --only mutexes --threads 1,8 --sections 0,1us --hog both",
-            "Ours beside glibc's, Rust's, parking_lot's and usync's, in the cells that matter to you.",
+            "Compare ours with glibc's, Rust's, parking_lot's and usync's, in the cells that matter to you.",
         ),
         (
             "lockwright-lab bench tables --only 4 --rounds 3",
-            "What was published of the hybrid queued/unfair spinlock, beside this machine.",
+            "Compare the published figures of the hybrid queued/unfair spinlock with this machine.",
         ),
     ],
     exit_status: &[
@@ -113,7 +113,7 @@ pub const SIM: Manual = Manual {
         ),
         (
             "lockwright-lab sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..36",
-            "A lock of yours beside one of the family: docs/lab/simulator.md shows how to write it.",
+            "Compare your lock with one of the family: docs/lab/simulator.md shows how to write it.",
         ),
         (
             "lockwright-lab sim --explore --lock-library ./mylock.so --threads 8",
@@ -121,7 +121,7 @@ pub const SIM: Manual = Manual {
         ),
         (
             "lockwright-lab sim --truth",
-            "What the documents published beside what is simulated; it takes a minute or two.",
+            "Compare published figures with simulated ones; it takes a minute or two.",
         ),
         ("lockwright-lab sim --lock busted --threads 4", "The control: what is no lock must fail."),
         (

@@ -9,13 +9,12 @@ use regex::bytes::Regex;
 use super::OutputArgs;
 use crate::manual;
 
-/// Run a command with one lock after the other in place of the C library's, and tell which is
-/// fastest, or that none differs.
+/// Run a command with one lock after the other instead of the C library's, and name the fastest.
 ///
-/// In each round the command runs with each lock, and twice with the C library's own locks, in
-/// random order. What counts are the ratios within the rounds. How much the two runs with the same
-/// locks differ shows what chance does on this machine; a lock that differs by no more than that
-/// makes no difference. What the command prints is not shown, and it reads nothing.
+/// In each round the command runs once with each lock, and twice with the C library's own locks, in
+/// random order. The tool compares times within rounds. The two runs with the same locks show how
+/// much chance does on this machine; a lock must differ by more than that. The command's output is
+/// not shown, and its input is empty.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright tune [OPTIONS] -- COMMAND [ARGS]...")]
 #[command(after_long_help = manual::TUNE.help())]

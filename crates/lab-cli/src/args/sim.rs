@@ -54,9 +54,9 @@ pub struct SimArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Simulation")]
     pub lock: Option<Vec<String>>,
 
-    /// A shared object with locks of yours, which --lock can then name beside lockwright's own, also
-    /// with --explore. It is written against lockwright/sim.h in C, or `lockwright::lock_library` in
-    /// Rust: docs/lab/simulator.md shows how. Can be given several times.
+    /// A shared object with your locks, which --lock can then name as well as lockwright's own, also
+    /// with --explore. Write it against lockwright/sim.h in C, or `lockwright::lock_library` in Rust:
+    /// docs/lab/simulator.md shows how. You can give this option several times.
     #[arg(long, value_name = "FILE", help_heading = "Simulation")]
     pub lock_library: Vec<PathBuf>,
 
@@ -85,11 +85,11 @@ pub struct SimArgs {
     #[arg(help_heading = "Simulation")]
     pub seconds: f64,
 
-    /// What decides all that is random.
+    /// Seed of all random decisions.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
     pub seed: u64,
 
-    /// Say of each run what its memory traffic was, place by place.
+    /// Show the memory traffic of each run, place by place.
     #[arg(long, help_heading = "Simulation")]
     pub traffic: bool,
 

@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sweep of mutexes and rwlocks")]
 pub struct SweepArgs {
-    /// Every combination, in 10 rounds: hours. How many is told while it runs.
+    /// With `full`, measure every combination in 10 rounds. That takes hours, which the status line
+    /// shows.
     #[arg(long, value_name = "HOW", default_value = "quick")]
     pub sweep: SweepOver,
 
@@ -63,7 +64,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub plot: Option<PathBuf>,
 
-    /// Of the order of runs, and of the choice of combinations.
+    /// Seed for the order of runs and the choice of combinations.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }

@@ -10,10 +10,10 @@ use crate::manual;
 
 /// Torture a lock of the lockwright family, as the kernel's locktorture does.
 ///
-/// Many threads take the lock, try it, give up at deadlines, hold it for long, come and go, while
-/// CPUs, pauses, signals and stops disturb them; what is under the lock shows whether it let in
-/// somebody whom it must not, lost anybody, or forgot to wake anybody. Options have the names of
-/// locktorture's parameters. The types begin with locks that are broken on purpose, and must fail.
+/// Many threads take the lock, try it, time out, hold it for a long time, start and end, while
+/// changes of CPU, pauses, signals and stops disturb them. The data under the lock shows whether the
+/// lock let two threads in, lost a thread, or forgot a wake-up. Options have the names of
+/// locktorture's parameters. The list of types begins with broken locks, which must fail.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::TORTURE.help(), mut_arg("output", super::of_table))]
 pub struct TortureArgs {

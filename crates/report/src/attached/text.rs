@@ -212,7 +212,7 @@ impl View<'_> {
             ));
         }
         notes.push(
-            "this tells of this moment alone: where locks were taken, and orders that could \
+            "this shows this moment alone: where locks were taken, and orders that could \
              deadlock another time, are seen by `lockwright check -- PROGRAM`"
                 .to_owned(),
         );

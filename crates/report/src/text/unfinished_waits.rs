@@ -13,11 +13,11 @@ const MOST: usize = 20;
 
 /// The advice for a thread that runs and holds others up.
 const SPINS: &str = "      if it waits in a loop, for a lock made of atomics, that lock is not seen: \
-    lockwright.h tells of it (docs/annotations.md, \"Locks of your own\"); --hang-after 10 shows the loop\n";
+    annotate it with lockwright.h (docs/annotations.md, \"Locks of your own\"); --hang-after 10 shows the loop\n";
 
 /// The same where the loop is known.
 const LOOPS: &str = "      if that waits for a lock made of atomics, the lock is not seen: \
-    lockwright.h tells of it (docs/annotations.md, \"Locks of your own\")\n";
+    annotate it with lockwright.h (docs/annotations.md, \"Locks of your own\")\n";
 
 /// The section, a line for each wait and one for each holder; empty if nobody waits.
 pub fn lines(report: &Report, stacks: &Stacks) -> String {
