@@ -51,6 +51,9 @@ macro_rules! allocating {
         }
 
         $(
+            /// # Safety
+            /// The arguments keep the contract of the function of that name; its address is known
+            /// by now.
             unsafe extern "C" fn $name($($arg: $ty),*) -> *mut c_void {
                 type Function = unsafe extern "C" fn($($ty),*) -> *mut c_void;
                 // SAFETY: forwarded; the function of that name has this type.
@@ -85,6 +88,8 @@ type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
 type PosixMemalign = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
 type Free = unsafe extern "C" fn(*mut c_void);
 
+/// # Safety
+/// `old` is null or a live block of the program's allocator, as for `realloc`.
 unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // Before: another thread may be given the memory at once.
     let before = ARE_TRACKED.load(Relaxed).then(|| allocations::forget(old as u64)).flatten();
@@ -98,6 +103,8 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     block
 }
 
+/// # Safety
+/// The arguments keep the contract of `posix_memalign`.
 unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
     // SAFETY: forwarded; the function of that name has this type.
     let result = unsafe { NEXT_POSIX_MEMALIGN.get::<PosixMemalign>()(to, alignment, size) };
@@ -108,6 +115,8 @@ unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size
     result
 }
 
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
 unsafe extern "C" fn free(block: *mut c_void) {
     allocations::forget(block as u64);
     // SAFETY: forwarded; the function of that name has this type.

@@ -17,6 +17,9 @@ fn operation(what: u32) -> Option<Operation> {
 /// What is done to an object, in the lower 8 bits of `what`, and in the others how large a
 /// descriptor is for the caller. `first` and `second` are the states of [`Operation::ActiveState`],
 /// or the size of [`Operation::NoObjFreed`].
+///
+/// # Safety
+/// `descr` is null or the caller's descriptor, of the size in `what`, which it never changes.
 pub unsafe extern "C-unwind" fn object(
     addr: u64,
     descr: *const c_void,
@@ -39,7 +42,8 @@ pub unsafe extern "C-unwind" fn object(
             true
         }
         _ if descr.is_null() => true,
-        // SAFETY: the caller's descriptor.
+        // SAFETY: the program's call names this descriptor, and the upper bits of `what` say how
+        // many bytes it has.
         _ => match unsafe { program::of(descr, (what >> 8) as usize) } {
             Some(descr) => program::tell(descr, addr, op, (first as u32, second as u32)),
             None => true,

@@ -8,6 +8,9 @@ use super::execute;
 use crate::libc::real::{self, Strings};
 
 /// `syscall` with the number of `execve` or `execveat`.
+///
+/// # Safety
+/// The program called `syscall` with the number and arguments of `execve` or `execveat`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_that_executes() -> c_long {
     naked_asm!("jmp {to}", to = sym executes)
@@ -35,6 +38,7 @@ unsafe extern "C-unwind" fn executes(
         // SAFETY: the caller's promise; the kernel does not look at arguments that the call has not.
         unsafe { real::syscall(number, a, b, c, d, e, 0) as c_int }
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises such a call, and `at` reads its path and environment only where
+    // there is memory.
     unsafe { execute::at(from, path as *const c_char, environment, &mut call) }.into()
 }

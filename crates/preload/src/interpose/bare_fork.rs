@@ -22,7 +22,7 @@ fn prepare() -> Snapshotted {
     if !(0..ROUNDS).any(|_| inherited::reserve()) {
         return Snapshotted::Anothers;
     }
-    // SAFETY: it is ours.
+    // SAFETY: the loop above reserved the snapshot for this thread, as `take` asks.
     unsafe { inherited::take() };
     Snapshotted::Own
 }
@@ -41,7 +41,7 @@ impl Snapshotted {
     /// In the parent, after it.
     fn in_parent(self) {
         if self == Self::Own {
-            // SAFETY: any time.
+            // SAFETY: `parent` only releases the snapshot, which this thread has reserved.
             unsafe { parent() };
         }
     }
@@ -68,8 +68,10 @@ fn without_handlers(fork: impl FnOnce() -> c_long) -> c_long {
     answer
 }
 
+/// # Safety
+/// The program asks for a fork, which the calling thread may make.
 pub unsafe extern "C-unwind" fn bare(_site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `_Fork` takes no arguments, and the program itself has called it.
     without_handlers(|| c_long::from(unsafe { real::_Fork() })) as c_int
 }
 
@@ -81,6 +83,9 @@ struct Cloned {
 }
 
 /// `clone` of a process with a memory of its own: the stub of it goes here.
+///
+/// # Safety
+/// The arguments keep the contract of `clone`.
 pub unsafe extern "C-unwind" fn clone(
     begin: Option<Begin>,
     stack: *mut c_void,
@@ -91,7 +96,8 @@ pub unsafe extern "C-unwind" fn clone(
     child_tid: *mut c_int,
 ) -> c_int {
     let Some(begin) = begin.filter(|_| !stack.is_null()) else {
-        // SAFETY: forwarded; it fails.
+        // SAFETY: without a function or a stack the call fails, and `clone` gets the program's
+        // arguments unchanged.
         return unsafe { real::clone(begin, stack, flags, argument, parent_tid, tls, child_tid) };
     };
     let cloned = Cloned { begin, argument, snapshot: prepare() };
@@ -104,8 +110,12 @@ pub unsafe extern "C-unwind" fn clone(
 }
 
 /// The first function of a child that [`clone()`] made.
+///
+/// # Safety
+/// `cloned` is the address of the parent's `Cloned`, of which the child has a copy.
 unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
-    // SAFETY: as `clone` left it.
+    // SAFETY: `cloned` points to the child's copy of the `Cloned` in `clone`'s frame, which is
+    // initialised.
     let Cloned { begin, argument, snapshot } = unsafe { cloned.cast::<Cloned>().read() };
     snapshot.in_child();
     // SAFETY: the program's function and argument.
@@ -116,6 +126,9 @@ unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
 pub const SHARES: c_int = libc::CLONE_VM | libc::CLONE_SETTLS;
 
 /// `syscall` with the number of `fork`, `clone` or `clone3`.
+///
+/// # Safety
+/// The program called `syscall` with the number and arguments of `fork`, `clone` or `clone3`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
     naked_asm!(
@@ -173,6 +186,9 @@ struct CloneArguments {
 const _: () = assert!(size_of::<CloneArguments>() == 64);
 
 /// `clone3` with these makes a process with a memory of its own that goes on from the call.
+///
+/// # Safety
+/// `arguments` is the first argument of the program's `clone3`: any address.
 unsafe extern "C" fn returns_twice(arguments: *const CloneArguments, len: usize) -> bool {
     // With fewer bytes, or with none, the call fails.
     // SAFETY: the caller's, as far as there is memory.
@@ -181,6 +197,8 @@ unsafe extern "C" fn returns_twice(arguments: *const CloneArguments, len: usize)
             .is_some_and(|arguments| arguments.flags & SHARES as u64 == 0 && arguments.stack == 0)
 }
 
+/// # Safety
+/// The arguments keep the contract of `syscall`.
 unsafe extern "C-unwind" fn syscall_bare(
     number: c_long,
     a: c_long,

@@ -12,6 +12,8 @@ use crate::lockdep::{left_held, sync};
 
 type Barrier = *mut pthread_barrier_t;
 
+/// # Safety
+/// The arguments keep the contract of `pthread_barrier_init`.
 pub unsafe extern "C-unwind" fn init(
     b: Barrier,
     attr: *const pthread_barrierattr_t,
@@ -20,7 +22,8 @@ pub unsafe extern "C-unwind" fn init(
 ) -> c_int {
     /// What glibc calls BARRIER_IN_THRESHOLD.
     const MOST: c_uint = c_uint::MAX / 2;
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_barrier_init` gets the program's own arguments unchanged, as
+    // without us.
     let call = || unsafe { real::pthread_barrier_init(b, attr, count) };
     if !(1..=MOST).contains(&count) {
         // It fails, whatever is there.
@@ -37,15 +40,19 @@ pub unsafe extern "C-unwind" fn init(
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_barrier_destroy`.
 pub unsafe extern "C-unwind" fn destroy(b: Barrier, _site: u64) -> c_int {
     // SAFETY: forwarded. It waits for threads that are on their way out.
     let call = || unsafe { real::pthread_barrier_destroy(b) };
     around::destroy(&types::BARRIER, b as u64, call)
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_barrier_wait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn wait(b: Barrier, site: u64) -> c_int {
     left_held::idles(const { blocking_call("pthread_barrier_wait") }, site);
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_barrier_wait` gets the program's own `b` unchanged, as without us.
     let block = || unsafe { real::pthread_barrier_wait(b) };
     sync::barrier_wait(b as u64, site, || {
         used(&types::BARRIER, b as u64);

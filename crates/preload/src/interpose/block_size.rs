@@ -40,7 +40,7 @@ pub fn are_glibcs() {
 pub fn are_recorded() -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let bytes = size_of::<[AtomicU64; WORDS]>();
-    // SAFETY: a new mapping.
+    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
     let at = unsafe { sys::mmap(bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1) };
     if at <= 0 {
         return false;
@@ -86,7 +86,8 @@ pub unsafe fn of(block: *mut c_void) -> usize {
         return 0;
     }
     if ARE_GLIBCS.load(Relaxed) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a live block, and it is glibc's, as this process has glibc's
+        // malloc.
         return unsafe { by_header(block) };
     }
     word(block as u64).map_or(0, |(word, tag)| size_in(word.load(Relaxed), tag))
@@ -97,7 +98,7 @@ pub unsafe fn of(block: *mut c_void) -> usize {
 /// # Safety
 /// As for [`of`].
 pub unsafe fn take(block: *mut c_void) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises its own block or null, as `of` asks.
     let size = unsafe { of(block) };
     if size != 0 {
         forget(block);
@@ -121,7 +122,8 @@ const IS_MAPPED: usize = 2;
 /// # Safety
 /// A live block of glibc's.
 unsafe fn by_header(block: *mut c_void) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: a live block of glibc's has its chunk's size in the word before it, aligned as the
+    // block is.
     let header = unsafe { block.cast::<usize>().sub(1).read() };
     // The first word of the next chunk in a heap belongs to this one.
     let own = if header & IS_MAPPED != 0 { 16 } else { 8 };
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(size(0x7f00_0000_0010), 100);
         assert_eq!(size(0x7f00_0000_0018), 0, "another block");
         assert_eq!(size(0x7f00_0100_0010), 0, "16 MiB away");
-        // SAFETY: as above.
+        // SAFETY: the blocks are not glibc's, so `take` only reads the table.
         assert_eq!(unsafe { take(at(0x7f00_0000_0080)) }, 1 << 33);
         assert_eq!(size(0x7f00_0000_0080), 0);
         // The newer of two has the word.
@@ -162,7 +164,7 @@ mod tests {
     #[test]
     fn the_header_says_what_glibc_answers() {
         for size in [0, 1, 24, 25, 40, 1000, 4096, 1 << 17, 1 << 22] {
-            // SAFETY: glibc's, freed once.
+            // SAFETY: glibc's `malloc` gave the block of such a small size, and it is freed once.
             unsafe {
                 let block = libc::malloc(size);
                 assert_eq!(by_header(block), libc::malloc_usable_size(block), "{size}");

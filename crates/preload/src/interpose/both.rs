@@ -47,7 +47,7 @@ pub unsafe fn acquire<L: Lock>(
     let Some((thread, ident)) = subject(lock) else { return take() };
     let target = Target { addr: lock as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return take() };
-    // SAFETY: the caller's lock.
+    // SAFETY: the program passed `lock` to this call: it points to its lock.
     let recurs = unsafe { may_recur(lock, thread) };
     wait::prepare(thread);
     spot.cell.begin();
@@ -90,48 +90,62 @@ pub fn timed(addr: u64, owner: u32, block: &mut dyn FnMut() -> c_int) -> c_int {
     result
 }
 
+/// # Safety
+/// As for `lockdep::mutex_lock`, which wraps the same call.
 pub unsafe extern "C-unwind" fn mutex_lock(
     m: *mut pthread_mutex_t,
     site: u64,
     stack: *const u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::mutex_lock` wraps the same call, and gets its arguments unchanged.
     let take = || unsafe { lockdep::mutex_lock(m, site, stack) };
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` is the program's own mutex, and `take` locks it as the program asked.
     unsafe { acquire(m, 0, site, Return::on_stack(stack), false, take) }
 }
 
+/// # Safety
+/// As for `lockdep::mutex_unlock`, which wraps the same call.
 pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::mutex_unlock` wraps the same call, and gets its arguments unchanged.
     hold::release_around(m as u64, || unsafe { lockdep::mutex_unlock(m, site) })
 }
 
+/// # Safety
+/// As for `lockdep::rwlock_unlock`, which wraps the same call.
 pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u64) -> c_int {
-    // SAFETY: forwarded; the caller's lock.
+    // SAFETY: `l` is the program's own lock, which `lockdep::rwlock_unlock` gets with the call's
+    // `site`.
     unsafe { rwlock::release(l, || lockdep::rwlock_unlock(l, site)) }
 }
 
+/// # Safety
+/// As for `lockdep::spin_unlock`, which wraps the same call.
 pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::spin_unlock` wraps the same call, and gets its arguments unchanged.
     hold::release_around(l as u64, || unsafe { lockdep::spin_unlock(l, site) })
 }
 
+/// # Safety
+/// As for `lockdep::cond_wait`, which wraps the same call.
 pub unsafe extern "C-unwind" fn cond_wait(
     c: *mut pthread_cond_t,
     m: *mut pthread_mutex_t,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `m` is the program's own mutex, and the wrapper for lockdep gets the arguments
+    // unchanged.
     unsafe { cond::around(m, site, || lockdep::cond_wait(c, m, site)) }
 }
 
+/// # Safety
+/// As for `lockdep::cond_timedwait`, which wraps the same call.
 pub unsafe extern "C-unwind" fn cond_timedwait(
     c: *mut pthread_cond_t,
     m: *mut pthread_mutex_t,
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::cond_timedwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::cond_timedwait(c, m, t, site) };
     // SAFETY: the caller's mutex and deadline.
     unsafe {
@@ -142,6 +156,8 @@ pub unsafe extern "C-unwind" fn cond_timedwait(
     }
 }
 
+/// # Safety
+/// As for `lockdep::cond_clockwait`, which wraps the same call.
 pub unsafe extern "C-unwind" fn cond_clockwait(
     c: *mut pthread_cond_t,
     m: *mut pthread_mutex_t,
@@ -149,7 +165,7 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::cond_clockwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::cond_clockwait(c, m, k, t, site) };
     // SAFETY: the caller's mutex and deadline.
     unsafe {
@@ -160,34 +176,45 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
     }
 }
 
+/// # Safety
+/// As for `lockdep::join`, which wraps the same call.
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::join` wraps the same call, and gets its arguments unchanged.
     sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { lockdep::join(t, value, site) })
 }
 
+/// # Safety
+/// As for `lockdep::join_c11`, which wraps the same call.
 pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::join_c11` wraps the same call, and gets its arguments unchanged.
     sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { lockdep::join_c11(t, value, site) })
 }
 
+/// # Safety
+/// As for `lockdep::barrier_wait`, which wraps the same call.
 pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::barrier_wait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::barrier_wait(b, site) };
     sync_waits::whole(wait_kind::BARRIER, b as u64, site, block)
 }
 
+/// # Safety
+/// As for `lockdep::sem_wait`, which wraps the same call.
 pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `s` is the program's own semaphore, and the wrapper for lockdep gets the arguments
+    // unchanged.
     unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_wait(s, site, back)) }
 }
 
+/// # Safety
+/// As for `lockdep::sem_timedwait`, which wraps the same call.
 pub unsafe extern "C-unwind" fn sem_timedwait(
     s: *mut sem_t,
     t: *const timespec,
     site: u64,
     back: Return,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::sem_timedwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::sem_timedwait(s, t, site, back) };
     // SAFETY: the caller's semaphore and deadline.
     unsafe {
@@ -198,6 +225,8 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
     }
 }
 
+/// # Safety
+/// As for `lockdep::sem_clockwait`, which wraps the same call.
 pub unsafe extern "C-unwind" fn sem_clockwait(
     s: *mut sem_t,
     c: clockid_t,
@@ -205,7 +234,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     site: u64,
     back: Return,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `lockdep::sem_clockwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::sem_clockwait(s, c, t, site, back) };
     // SAFETY: the caller's semaphore and deadline.
     unsafe {

@@ -49,12 +49,17 @@ macro_rules! counted {
             use super::*;
             $(
                 #[doc = concat!("`", stringify!($name), "`.")]
+                ///
+                /// # Safety
+                /// The arguments keep the contract of the function of that name; `choose` has
+                /// stored its target.
                 pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> c_int {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> c_int;
                     // SAFETY: `choose` stored the stub's target, a function of this type, before
                     // this could be called.
                     let measured: Function = unsafe { transmute(measured::$name.load(Relaxed)) };
-                    // SAFETY: forwarded.
+                    // SAFETY: the wrapper that counts nothing gets the arguments of the same call
+                    // unchanged.
                     counted!(@$kind $lock, unsafe { measured($($arg),*) })
                 }
             )*

@@ -42,33 +42,45 @@ fn translated(error: c_int) -> c_int {
 /// `name(arguments) = wrapper`: the wrapper with C11's results.
 macro_rules! translate {
     ($($name:ident($($arg:ident: $ty:ty),*) = $wrapper:path;)*) => { $(
+        /// # Safety
+        /// The arguments keep the contract of the C11 function of that name.
         pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> c_int {
-            // SAFETY: forwarded.
+            // SAFETY: C11's objects are those of pthreads here, so the wrapper gets a call that
+            // keeps its contract.
             translated(unsafe { $wrapper($($arg),*) })
         }
     )* };
 }
 
 /// `mtx_lock`.
+///
+/// # Safety
+/// The arguments keep the contract of `mtx_lock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn mtx_lock<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: a C11 mutex is a pthread mutex here, and the program passed its own `m` to be locked.
     translated(unsafe { mutex::lock_slowly::<E>(m, site, back) })
 }
 
 /// `mtx_trylock`.
+///
+/// # Safety
+/// The arguments keep the contract of `mtx_trylock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn mtx_trylock<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: a C11 mutex is a pthread mutex here, and the program passed its own `m` to be tried.
     translated(unsafe { mutex::trylock::<E>(m, site, back) })
 }
 
 /// `mtx_timedlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `mtx_timedlock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn mtx_timedlock<E: Engine>(
     m: Mutex,
     t: *const timespec,
     site: u64,
     back: Return,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: a C11 mutex is a pthread mutex here; `m` and `t` are the program's own arguments.
     translated(unsafe { mutex::timedlock::<E>(m, t, site, back) })
 }
 
@@ -105,18 +117,23 @@ pub mod both {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `mtx_init`.
 pub unsafe extern "C-unwind" fn mtx_init(m: Mutex, kind: c_int, _site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `mtx_init` gets the program's own `m` and `kind` unchanged, as without us.
     let init = || unsafe { real::mtx_init(m, kind) };
     if STRANGE.load(Relaxed) {
         return init();
     }
-    // SAFETY: the caller's memory.
+    // SAFETY: `m` is the memory that the program initialises as a mutex, large enough for one.
     unsafe { mutex::init_by(&types::MTX, m, init) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `mtx_destroy`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
-    // SAFETY: forwarded. It answers nothing.
+    // SAFETY: both functions get the program's own mutex, which nobody may use any more. They
+    // answer nothing.
     unsafe {
         match STRANGE.load(Relaxed) {
             true => real::mtx_destroy(m),
@@ -125,26 +142,32 @@ pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `cnd_init`.
 pub unsafe extern "C-unwind" fn cnd_init(c: Cond, _site: u64) -> c_int {
     // SAFETY: forwarded. What it answers for success is 0, too.
     cond::init_by(&types::CND, c, || unsafe { real::cnd_init(c) })
 }
 
+/// # Safety
+/// The arguments keep the contract of `cnd_destroy`.
 pub unsafe extern "C-unwind" fn cnd_destroy(c: Cond, _site: u64) -> c_int {
-    // SAFETY: forwarded. It answers nothing.
+    // SAFETY: the next `cnd_destroy` gets the program's own `c` unchanged, as without us.
     cond::destroy_by(c, || unsafe {
         real::cnd_destroy(c);
         0
     })
 }
 
+/// # Safety
+/// The arguments keep the contract of `thrd_create`.
 pub unsafe extern "C-unwind" fn thrd_create(
     t: *mut pthread_t,
     start: StartC11,
     argument: *mut c_void,
     _site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `thrd_create` gets the program's own arguments unchanged, as without us.
     unsafe {
         match STRANGE.load(Relaxed) {
             true => real::thrd_create(t, start, argument),
@@ -189,6 +212,9 @@ impl Room {
 
 /// C11's objects are those of pthreads, by one and the same library, and answer in the numbers that
 /// we know.
+///
+/// # Safety
+/// Called at start, before any other thread, when the functions of both are known.
 unsafe fn is_pthreads() -> bool {
     let pthreads = real::slot::pthread_mutex_lock.load(Relaxed);
     let all = [

@@ -14,13 +14,16 @@ use crate::os::deadline;
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
 
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_init`.
 pub unsafe extern "C-unwind" fn init(
     c: Cond,
     attr: *const pthread_condattr_t,
     _site: u64,
 ) -> c_int {
     attribute_calls::made_by(&types::CONDATTR, attr);
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_cond_init` gets the program's own `c` and `attr` unchanged, as
+    // without us.
     init_by(&types::COND, c, || unsafe { real::pthread_cond_init(c, attr) })
 }
 
@@ -33,8 +36,10 @@ pub fn init_by(kind: &'static Type, c: Cond, call: impl FnOnce() -> c_int) -> c_
     })
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_destroy`.
 pub unsafe extern "C-unwind" fn destroy(c: Cond, _site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_cond_destroy` gets the program's own `c` unchanged, as without us.
     destroy_by(c, || unsafe { real::pthread_cond_destroy(c) })
 }
 
@@ -48,27 +53,36 @@ pub fn destroy_by(c: Cond, call: impl FnOnce() -> c_int) -> c_int {
     })
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_wait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn wait(c: Cond, m: Mutex, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: `c` and `m` are the program's own arguments, which `pthread_cond_wait` gets
+    // unchanged.
     unsafe { wait_by(c, m, site, 0, || real::pthread_cond_wait(c, m)) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_timedwait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn timedwait(
     c: Cond,
     m: Mutex,
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's deadline.
+    // SAFETY: `t` is the deadline of the program's own call: it points to a timespec or is null.
     if !unsafe { deadline::is_time(t) } {
         // It does not come to wait, and gives nothing up.
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_cond_timedwait` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { real::pthread_cond_timedwait(c, m, t) };
     }
-    // SAFETY: forwarded.
+    // SAFETY: `c`, `m` and `t` are the program's own arguments, which `pthread_cond_timedwait` gets
+    // unchanged.
     unsafe { wait_by(c, m, site, mode::TIMED, || real::pthread_cond_timedwait(c, m, t)) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_clockwait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn clockwait(
     c: Cond,
     m: Mutex,
@@ -76,13 +90,15 @@ pub unsafe extern "C-unwind" fn clockwait(
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's deadline.
+    // SAFETY: `t` is the deadline of the program's own call: it points to a timespec or is null.
     if !deadline::is_clock(clock) || !unsafe { deadline::is_time(t) } {
         // As above.
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_cond_clockwait` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { real::pthread_cond_clockwait(c, m, clock, t) };
     }
-    // SAFETY: forwarded.
+    // SAFETY: `c`, `m` and `t` are the program's own arguments, which `pthread_cond_clockwait` gets
+    // unchanged.
     unsafe { wait_by(c, m, site, mode::TIMED, || real::pthread_cond_clockwait(c, m, clock, t)) }
 }
 
@@ -99,7 +115,8 @@ unsafe fn wait_by(
 ) -> c_int {
     used_static(&types::COND, c as u64);
     let visibly = |node| waiters::during(&types::COND, c as u64, node, block);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises the condition variable, the mutex and the stub's `site`, as
+    // `cond::wait` asks.
     unsafe { cond::wait(c, m, site, timed, visibly) }
 }
 
@@ -108,10 +125,13 @@ unsafe fn wait_by(
 macro_rules! signals {
     ($($name:ident = $function:ident, $to_all:literal;)*) => { $(
         #[doc = concat!("`", stringify!($function), "` of one that is to be looked at.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site`.
         pub unsafe extern "C-unwind" fn $name(c: Cond, site: u64) -> c_int {
             used_static(&types::COND, c as u64);
             cond::signalled(c, site, $to_all);
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             unsafe { real::$function(c) }
         }
     )* };

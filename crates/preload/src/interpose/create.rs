@@ -8,6 +8,8 @@ use crate::debugobjects::{attribute_calls, types};
 use crate::libc::real::Start;
 use crate::lockdep::thread;
 
+/// # Safety
+/// The arguments keep the contract of `pthread_create`.
 pub unsafe extern "C-unwind" fn pthread_create(
     t: *mut pthread_t,
     attr: *const pthread_attr_t,
@@ -16,6 +18,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
     _site: u64,
 ) -> c_int {
     attribute_calls::made_by(&types::ATTR, attr);
-    // SAFETY: forwarded.
+    // SAFETY: the program's own arguments go on unchanged: `thread::create` has the contract of
+    // `pthread_create`.
     unsafe { thread::create(t, attr, start, argument) }
 }

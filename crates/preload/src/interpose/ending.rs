@@ -27,7 +27,7 @@ unsafe extern "C" {
 fn own_header() -> Option<&'static Header> {
     let header = state::header()?;
     let own = sys::gettid();
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let checked = unsafe { tls::get().as_ref() }.map(|thread| thread.tid());
     let is_known = header.pid.load(Relaxed) == own
         || checked == Some(own)
@@ -42,6 +42,8 @@ pub fn start() {
     unsafe { on_exit(exits, core::ptr::null_mut()) };
 }
 
+/// # Safety
+/// The C library calls it at exit, in the thread that exits.
 unsafe extern "C" fn exits(code: c_int, _argument: *mut c_void) {
     if let Some(header) = state::header() {
         left_held::exits();
@@ -66,15 +68,19 @@ fn ends(state: u32, code: c_int) {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `_exit`.
 pub unsafe extern "C-unwind" fn exit_at_once(code: c_int, _site: u64) -> c_int {
     ends(process_state::EXITED_AT_ONCE, code);
-    // SAFETY: forwarded.
+    // SAFETY: the next `_exit` gets the program's own `code` unchanged, as without us.
     unsafe { real::_exit(code) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `quick_exit`.
 pub unsafe extern "C-unwind" fn quick_exit(code: c_int, _site: u64) -> c_int {
     ends(process_state::QUICK_EXITED, code);
-    // SAFETY: forwarded.
+    // SAFETY: the next `quick_exit` gets the program's own `code` unchanged, as without us.
     unsafe { real::quick_exit(code) }
 }
 

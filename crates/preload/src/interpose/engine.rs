@@ -59,7 +59,8 @@ impl Engine for Lockdep {
         _by_lockdep: impl FnOnce() -> c_int,
     ) -> c_int {
         match is_valid() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises its lock, and the stub passed `site` and `back`, as
+            // `Watched::acquire` asks.
             true => unsafe { <L as Watched>::acquire(lock, mode, site, back, block) },
             false => block(lock),
         }
@@ -70,7 +71,8 @@ impl Engine for Lockdep {
         Call { lock, mode, site, back }: Call<L>,
         _by_lockdep: impl FnOnce() -> c_int,
     ) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises its lock, and the stub passed `site` and `back`, as
+        // `Watched::try_acquire` asks.
         unsafe { <L as Watched>::try_acquire(lock, mode, site, back) }
     }
 }
@@ -87,7 +89,8 @@ impl Engine for Lockmeter {
         _by_lockdep: impl FnOnce() -> c_int,
     ) -> c_int {
         match is_valid() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises its lock, and the stub passed `site` and `back`, as
+            // lockmeter's `acquire` asks.
             true => unsafe { acquire::acquire(lock, mode & mode::READ, site, back, block) },
             false => block(lock),
         }
@@ -98,7 +101,8 @@ impl Engine for Lockmeter {
         Call { lock, mode, site, back }: Call<L>,
         _by_lockdep: impl FnOnce() -> c_int,
     ) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises its lock; the stub passed `site` and `back`, as lockmeter's
+        // `try_acquire` asks.
         unsafe { acquire::try_acquire(lock, mode, site, back) }
     }
 }
@@ -117,7 +121,8 @@ impl Engine for Both {
         match is_valid() {
             true => {
                 let mode = mode & mode::READ;
-                // SAFETY: the caller's lock.
+                // SAFETY: the caller promises its lock, and `by_lockdep` is the wrapper of the same
+                // call.
                 unsafe { both::acquire(lock, mode, site, back, false, by_lockdep) }
             }
             false => block(lock),
@@ -129,7 +134,7 @@ impl Engine for Both {
         Call { lock, mode, site, back }: Call<L>,
         by_lockdep: impl FnOnce() -> c_int,
     ) -> c_int {
-        // SAFETY: the caller's lock.
+        // SAFETY: the caller promises its lock, and `by_lockdep` is the wrapper of the same call.
         unsafe { both::acquire(lock, mode, site, back, true, by_lockdep) }
     }
 }

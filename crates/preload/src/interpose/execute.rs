@@ -68,7 +68,8 @@ impl Call {
     /// # Safety
     /// The program's environment, as far as there is memory.
     unsafe fn begin(name: Option<Name<'_>>, environment: Strings, instead: bool) -> Option<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises the program's environment, which `passes_on` reads only where
+        // there is memory.
         let passes = unsafe { passes_on(environment) }?;
         let is_first = instead && follow::is_first();
         let start = name.map_or(Start::AsGiven, |name| {
@@ -96,7 +97,7 @@ impl Call {
         let mut buffer = [0; 1024];
         let (mut here, mut slash) = (&b""[..], &b""[..]);
         if !is_whole {
-            // SAFETY: NUL terminated.
+            // SAFETY: `HERE` is NUL terminated, and the kernel writes only into `buffer`.
             let len = unsafe { sys::readlink(HERE.as_ptr().cast(), &mut buffer) };
             (here, slash) = (&buffer[..len.max(0) as usize], b"/");
         }
@@ -135,7 +136,8 @@ unsafe fn passes_on(mut environment: Strings) -> Option<bool> {
         if variable.is_null() {
             break;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `strings` reads the variable only where there is memory, and nobody takes it away
+        // during the call.
         let variable = unsafe { strings.string(variable) }?.to_bytes();
         if let Some(list) = variable.strip_prefix(b"LD_PRELOAD=") {
             library |= variables::entries(list).any(variables::is_watching);
@@ -163,14 +165,15 @@ impl Called {
     /// # Safety
     /// A terminated text, or null.
     unsafe fn name<'n>(self, from: c_int) -> Option<Name<'n>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a NUL-terminated text where it is not null.
         let text = |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) });
         Some(match self {
             Self::Path(path) => Name::At(from, text(path)?),
             Self::At(at, path) => Name::At(at, text(path)?),
             Self::Open(fd) => Name::Open(fd),
             Self::Searched(name) => {
-                // SAFETY: the program's environment.
+                // SAFETY: `environment()` is the program's own, an array of C strings that a null
+                // ends.
                 let path = unsafe { variables::value(environment(), b"PATH=") };
                 Name::Searched(from, text(name)?, path)
             }
@@ -189,7 +192,8 @@ unsafe fn instead(
     environment: Strings,
     execute: &mut dyn FnMut(Strings) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passed the path to a call that reads it; `string` reads only where there
+    // is memory.
     let path = unsafe { readable::string(path) };
     // The kernel says what is wrong with it.
     let Some(path) = path else { return execute(environment) };
@@ -208,13 +212,16 @@ unsafe fn instead(
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `execve`.
 pub unsafe extern "C-unwind" fn execve(
     path: *const c_char,
     arguments: Strings,
     environment: Strings,
     _site: u64,
 ) -> c_int {
-    // SAFETY: the caller's strings; forwarded.
+    // SAFETY: the program's own strings go on unchanged to `execve`; `instead` reads only where
+    // there is memory.
     unsafe {
         instead(path, Called::Path(path), environment, &mut |environment| {
             real::execve(path, arguments, environment)
@@ -222,31 +229,40 @@ pub unsafe extern "C-unwind" fn execve(
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `execv`.
 pub unsafe extern "C-unwind" fn execv(
     path: *const c_char,
     arguments: Strings,
     _site: u64,
 ) -> c_int {
-    // SAFETY: as in `execve`.
+    // SAFETY: `execve` is called with the program's own arguments and environment, as `execv` does
+    // it.
     unsafe { execve(path, arguments, environment(), 0) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `execvp`.
 pub unsafe extern "C-unwind" fn execvp(
     file: *const c_char,
     arguments: Strings,
     _site: u64,
 ) -> c_int {
-    // SAFETY: as in `execve`.
+    // SAFETY: `execvpe` is called with the program's own arguments and environment, as `execvp`
+    // does it.
     unsafe { execvpe(file, arguments, environment(), 0) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `execvpe`.
 pub unsafe extern "C-unwind" fn execvpe(
     file: *const c_char,
     arguments: Strings,
     environment: Strings,
     _site: u64,
 ) -> c_int {
-    // SAFETY: as in `execve`.
+    // SAFETY: the program's own strings go on unchanged to `execvpe`; `instead` reads only where
+    // there is memory.
     unsafe {
         instead(file, Called::Searched(file), environment, &mut |environment| {
             real::execvpe(file, arguments, environment)
@@ -255,21 +271,32 @@ pub unsafe extern "C-unwind" fn execvpe(
 }
 
 /// `execl`: its arguments are in a row.
+///
+/// # Safety
+/// `arguments` is the row of strings that the program passed to `execl`, which a null ends.
 pub unsafe extern "C-unwind" fn execl(path: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: as in `execve`; it is what `execl` does.
     unsafe { execv(path, arguments, 0) }
 }
 
 /// `execlp`, likewise.
+///
+/// # Safety
+/// `arguments` is the row of strings that the program passed to `execlp`, which a null ends.
 pub unsafe extern "C-unwind" fn execlp(file: *const c_char, arguments: Strings) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: `arguments` is the row that the program passed to `execlp`, which a null ends, as
+    // `execvp` asks.
     unsafe { execvp(file, arguments, 0) }
 }
 
 /// `execle`, likewise; after the null that ends them is the environment.
+///
+/// # Safety
+/// `arguments` is the row of strings of an `execle`, which a null ends and the environment follows.
 pub unsafe extern "C-unwind" fn execle(path: *const c_char, arguments: Strings) -> c_int {
     let mut end = arguments;
-    // SAFETY: as above.
+    // SAFETY: a null ends the row of arguments, and the environment lies behind it, as `execle`
+    // asks.
     unsafe {
         while !(*end).is_null() {
             end = end.add(1);
@@ -278,6 +305,8 @@ pub unsafe extern "C-unwind" fn execle(path: *const c_char, arguments: Strings) 
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `fexecve`.
 pub unsafe extern "C-unwind" fn fexecve(
     fd: c_int,
     arguments: Strings,
@@ -286,7 +315,8 @@ pub unsafe extern "C-unwind" fn fexecve(
 ) -> c_int {
     let mut path = [0; 1024];
     let path = path_of(fd, &mut path);
-    // SAFETY: as in `execve`.
+    // SAFETY: the program's own arguments go on unchanged to `fexecve`; `path` is null or NUL
+    // terminated.
     unsafe {
         instead(path, Called::Open(fd), environment, &mut |environment| {
             real::fexecve(fd, arguments, environment)
@@ -294,6 +324,8 @@ pub unsafe extern "C-unwind" fn fexecve(
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `execveat`.
 pub unsafe extern "C-unwind" fn execveat(
     fd: c_int,
     path: *const c_char,
@@ -302,7 +334,8 @@ pub unsafe extern "C-unwind" fn execveat(
     flags: c_int,
     _site: u64,
 ) -> c_int {
-    // SAFETY: as in `execve`.
+    // SAFETY: the program's own arguments go on unchanged to `execveat`; `at` reads only where
+    // there is memory.
     unsafe {
         at(fd, path, environment, &mut |environment| {
             real::execveat(fd, path, arguments, environment, flags)
@@ -322,13 +355,14 @@ pub(super) unsafe fn at(
     call: &mut dyn FnMut(Strings) -> c_int,
 ) -> c_int {
     let mut buffer = [0; 1024];
-    // SAFETY: the caller's string.
+    // SAFETY: `value` reads the first byte of the program's path only where there is memory.
     let is_fd = fd >= 0 && unsafe { readable::value(path) } == Some(0);
     let (told, called) = match is_fd {
         true => (path_of(fd, &mut buffer), Called::Open(fd)),
         false => (path, Called::At(fd, path)),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `told` is a NUL-terminated buffer or the caller's path, and the environment is the
+    // caller's.
     unsafe { instead(told, called, environment, call) }
 }
 
@@ -340,7 +374,8 @@ fn path_of(fd: c_int, buffer: &mut [u8; 1024]) -> *const c_char {
     let digits = Digits::of(fd);
     link[..FOLDER.len()].copy_from_slice(FOLDER);
     link[FOLDER.len()..][..digits.as_bytes().len()].copy_from_slice(digits.as_bytes());
-    // SAFETY: NUL terminated.
+    // SAFETY: the digits end before the last byte of `link`, which stays 0; the kernel writes only
+    // into `buffer`.
     let len = unsafe { sys::readlink(link.as_ptr(), &mut buffer[..1023]) };
     if len <= 0 {
         return core::ptr::null();
@@ -365,10 +400,11 @@ unsafe fn beside(
 ) -> c_int {
     let mut own = 0;
     let child = if child.is_null() { &raw mut own } else { child };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises its own path, which `string` reads only where there is memory.
     let path = unsafe { readable::string(path) };
     let Some(path) = path else { return spawn(child, environment) };
-    // SAFETY: as above.
+    // SAFETY: the caller promises the file actions of a `posix_spawn`, which are read where there
+    // is memory.
     let directory = unsafe { Directory::after(actions) };
     // Nothing is executed.
     if matches!(directory, Directory::Unreadable) {
@@ -405,6 +441,8 @@ pub fn start() {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `posix_spawn`.
 pub unsafe extern "C-unwind" fn posix_spawn(
     child: *mut libc::pid_t,
     path: *const c_char,
@@ -413,7 +451,8 @@ pub unsafe extern "C-unwind" fn posix_spawn(
     arguments: Strings,
     environment: Strings,
 ) -> c_int {
-    // SAFETY: the caller's arguments; forwarded.
+    // SAFETY: the program's own arguments go on unchanged to `posix_spawn`, and are read only where
+    // there is memory.
     unsafe {
         beside(child, path, Called::Path(path), actions, environment, &|child, environment| {
             real::posix_spawn(child, path, actions, attributes, arguments, environment)
@@ -421,6 +460,8 @@ pub unsafe extern "C-unwind" fn posix_spawn(
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `posix_spawnp`.
 pub unsafe extern "C-unwind" fn posix_spawnp(
     child: *mut libc::pid_t,
     file: *const c_char,
@@ -429,7 +470,8 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
     arguments: Strings,
     environment: Strings,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program's own arguments go on unchanged to `posix_spawnp`, and are read only
+    // where there is memory.
     unsafe {
         beside(child, file, Called::Searched(file), actions, environment, &|child, environment| {
             real::posix_spawnp(child, file, actions, attributes, arguments, environment)
@@ -441,7 +483,7 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
 /// nobody learns.
 fn shell() {
     const SHELL: &CStr = c"/bin/sh";
-    // SAFETY: the program's environment.
+    // SAFETY: `environment()` is the program's own, an array of C strings that a null ends.
     let call = unsafe { Call::begin(Some(Name::At(libc::AT_FDCWD, SHELL)), environment(), false) };
     // What passes the library on is watched, or tells itself that it is not: this environment is
     // nobody's to change.
@@ -451,20 +493,25 @@ fn shell() {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `system`.
 pub unsafe extern "C-unwind" fn system(command: *const c_char, _site: u64) -> c_int {
     if !command.is_null() {
         shell();
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `system` gets the program's own `command` unchanged, as without us.
     unsafe { real::system(command) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `popen`.
 pub unsafe extern "C-unwind" fn popen(
     command: *const c_char,
     mode: *const c_char,
     _site: u64,
 ) -> *mut c_void {
-    // SAFETY: forwarded.
+    // SAFETY: the next `popen` gets the program's own `command` and `mode` unchanged, as without
+    // us.
     let stream = unsafe { real::popen(command, mode) };
     if !stream.is_null() {
         shell();

@@ -47,7 +47,8 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
         for page in from / PAGE..=(to - 1) / PAGE {
             if LOCK_PAGES[page as usize % PAGES].load(Relaxed) & STAMPED != 0 {
                 let part = from.max(page * PAGE) - from..to.min((page + 1) * PAGE) - from;
-                // SAFETY: within the block.
+                // SAFETY: `part` lies in this page's share of `from..to`, so it is within the
+                // caller's live block.
                 taken |= unsafe {
                     identity::unstamp(block.cast(), part.start as usize..part.end as usize)
                 };
@@ -78,13 +79,13 @@ fn bit_locks_go(from: u64, to: u64) {
 /// # Safety
 /// The caller's block of `len` bytes, or none.
 pub unsafe fn given_back(block: *mut c_void, len: usize) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() }
         && !block.is_null()
         && len != 0
         && is_noted(block as u64, block as u64 + len as u64)
     {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a block of `len` bytes, which is not yet given back.
         unsafe { look_for_locks(thread, block, len) };
     }
 }
@@ -98,10 +99,10 @@ const SMALL: usize = PAGE as usize;
 /// # Safety
 /// The caller's block.
 pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
-    // SAFETY: the caller's block.
+    // SAFETY: the caller is about to free `block`, so it is a live block of its allocator.
     let len = unsafe { block_size::of(block) };
     if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
-        // SAFETY: as above.
+        // SAFETY: the allocator knows `len` bytes of the caller's block, which is not yet freed.
         unsafe { look_for_locks(thread, block, len) };
     }
 }
@@ -131,6 +132,9 @@ pub fn start() {
 const LARGE_HEADER: usize = SMALL + 8 + 7;
 
 /// [`free`](guarded) of glibc's malloc.
+///
+/// # Safety
+/// `block` is null or a live block of glibc's malloc, as for `free`.
 #[unsafe(naked)]
 unsafe extern "C" fn free_by_header(block: *mut c_void) {
     naked_asm!(
@@ -147,8 +151,11 @@ unsafe extern "C" fn free_by_header(block: *mut c_void) {
 }
 
 /// [`free`](guarded) of another malloc.
+///
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
 unsafe extern "C" fn free_by_size(block: *mut c_void) {
-    // SAFETY: the caller's block.
+    // SAFETY: the program is about to free `block`, so it is null or a live block of its allocator.
     let len = unsafe { block_size::take(block) };
     if len > SMALL {
         // SAFETY: the caller's block, of that size.
@@ -158,6 +165,8 @@ unsafe extern "C" fn free_by_size(block: *mut c_void) {
     unsafe { core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block) };
 }
 
+/// # Safety
+/// `block` is a live block of glibc's malloc, as for `free`.
 #[cold]
 unsafe extern "C" fn free_large(block: *mut c_void) {
     // SAFETY: the caller's block; forwarded, the function of that name has this type.
@@ -173,15 +182,18 @@ unsafe extern "C" fn free_large(block: *mut c_void) {
 /// The caller's block of `len` bytes.
 #[cold]
 unsafe fn large(block: *mut c_void, len: usize) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises its block of `len` bytes, which is not yet freed.
         unsafe { look_for_locks(thread, block, len) };
     }
 }
 
 /// Whether the block moves is only known afterwards, when it is too late to look: so the holder of
 /// a lock in it is looked up before, if there may be one.
+///
+/// # Safety
+/// `old` is null or a live block of the program's allocator, as for `realloc`.
 unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the next function of that name.
     let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };
@@ -190,7 +202,7 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     let len = unsafe { block_size::take(old) };
     let (from, to) = (old as u64, old as u64 + len as u64);
     let moves = |new: *mut c_void| !new.is_null() || size == 0;
-    // SAFETY: forwarded.
+    // SAFETY: `next` is the next `realloc`, and gets the program's own `old` and `size` unchanged.
     let call = || unsafe { next(old, size) };
     let new = if len == 0 || !is_noted(from, to) {
         call()
@@ -220,7 +232,7 @@ fn may_move(
     if new as u64 != old.start && succeeded(new) {
         bit_locks_go(old.start, old.end);
         identity::forget_range(old.start, old.end);
-        // SAFETY: as `watch::thread`.
+        // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
         if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
             misuse::held(thread, finding_kind::HELD_FREED, &holder);
         }
@@ -231,9 +243,11 @@ fn may_move(
     new
 }
 
+/// # Safety
+/// The arguments keep the contract of `munmap`.
 pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) -> c_int {
     unmaps(at as u64, len);
-    // SAFETY: forwarded.
+    // SAFETY: the next `munmap` gets the program's own `at` and `len` unchanged, as without us.
     unsafe { real::munmap(at, len) }
 }
 
@@ -243,7 +257,7 @@ fn unmaps(from: u64, len: usize) {
     if state::status() == state::ACTIVE
         && from < to
         && is_noted(from, to)
-        // SAFETY: as `watch::thread`.
+        // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
         && let Some(thread) = unsafe { tls::get().as_mut() }
     {
         bit_locks_go(from, to);
@@ -255,6 +269,9 @@ fn unmaps(from: u64, len: usize) {
 
 /// Three ranges lose their content: the old place, the part that is cut off, and the target that is
 /// overwritten.
+///
+/// # Safety
+/// The arguments keep the contract of `mremap`.
 pub unsafe extern "C-unwind" fn mremap(
     old: *mut c_void,
     old_len: usize,
@@ -268,7 +285,7 @@ pub unsafe extern "C-unwind" fn mremap(
     }
     let kept = old_len.min(len);
     unmaps(old as u64 + kept as u64, old_len - kept);
-    // SAFETY: forwarded.
+    // SAFETY: the next `mremap` gets the program's own arguments unchanged, as without us.
     let call = || unsafe { real::mremap(old, old_len, len, flags, to) };
     let stays = old as u64..old as u64 + kept as u64;
     if state::status() != state::ACTIVE || stays.is_empty() || !is_noted(stays.start, stays.end) {

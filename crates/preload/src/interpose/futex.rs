@@ -129,11 +129,16 @@ fn first_of(at: c_long) -> [c_long; 2] {
 }
 
 /// `syscall` with the number of `futex`. The number makes way for the call's return address.
+///
+/// # Safety
+/// The program called `syscall` with the number and arguments of `futex`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_futex() -> c_long {
     naked_asm!("mov rdi, [rsp]", "jmp {to}", to = sym of_futex)
 }
 
+/// # Safety
+/// The arguments keep the contract of `syscall`; the stub passes `site`.
 unsafe extern "C-unwind" fn of_futex(
     site: u64,
     a: c_long,
@@ -155,11 +160,16 @@ unsafe extern "C-unwind" fn of_futex(
 macro_rules! futex2 {
     ($($stub:ident, $to:ident: $number:expr;)*) => { $(
         #[doc = concat!("`syscall` with ", stringify!($number), ".")]
+        ///
+        /// # Safety
+        /// The program called `syscall` with that number and the arguments of such a call.
         #[unsafe(naked)]
         pub unsafe extern "C-unwind" fn $stub() -> c_long {
             naked_asm!("mov rdi, [rsp]", "jmp {to}", to = sym $to)
         }
 
+        /// # Safety
+        /// The arguments keep the contract of `syscall`; the stub passes `site`.
         unsafe extern "C-unwind" fn $to(
             site: u64,
             a: c_long,

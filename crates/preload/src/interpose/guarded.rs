@@ -97,6 +97,9 @@ pub fn begin() {
 macro_rules! checked {
     ($($name:ident: $group:path;)*) => {
         $(
+            /// # Safety
+            /// Jumped to by the guard of one function: `r11` has its index, and the arguments are
+            /// untouched.
             #[unsafe(naked)]
             unsafe extern "C" fn $name() {
                 naked_asm!(
@@ -147,6 +150,9 @@ fn used_outside(thread: &ThreadState, group: u64) {
 }
 
 /// Saves what the arguments may be in, asks [`look`] where to go, and goes there. `r11`: index.
+///
+/// # Safety
+/// Jumped to as the functions above are: `r11` has an index below `Guarded::NAMES.len()`.
 #[unsafe(naked)]
 unsafe extern "C" fn rarely() {
     naked_asm!(
@@ -197,9 +203,12 @@ unsafe extern "C" fn rarely() {
 
 /// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer
 /// and the return address to it, as [`rarely`] has pushed and found them.
+///
+/// # Safety
+/// `index` is one of a guarded function; `frame` points to the two words that `rarely` pushed.
 unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
     let group = Guarded::GROUPS[index];
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let thread = unsafe { tls::get().as_mut() }.filter(|thread| {
         if thread.in_signal() == 0 {
             used_outside(thread, group);
@@ -259,6 +268,9 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 }
 
 /// Goes to the next `free`, but not if a handler runs in the thread.
+///
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
 #[unsafe(naked)]
 unsafe extern "C" fn free_checked(block: *mut c_void) {
     naked_asm!(
@@ -282,10 +294,12 @@ fn next_free() -> usize {
     next
 }
 
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
 unsafe extern "C" fn free_rarely(block: *mut c_void) {
     type Free = unsafe extern "C" fn(*mut c_void);
     let next = next_free();
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() }
         && !block.is_null()
     {

@@ -15,6 +15,9 @@ use crate::stack::unwound_call::unwound_call;
 unwound_call!("lockwright_call_iterate", call_iterate, loader::leave(&loader::OBJECT_LIST));
 
 /// `dl_iterate_phdr`, with the lock of the list held as far as we know.
+///
+/// # Safety
+/// The arguments keep the contract of `dl_iterate_phdr`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn dl_iterate_phdr(
     callback: *mut c_void,
     data: *mut c_void,
@@ -23,7 +26,8 @@ pub unsafe extern "C-unwind" fn dl_iterate_phdr(
 ) -> c_int {
     // SAFETY: the program's call, which the stub came from.
     if !unsafe { loader::enter(&loader::OBJECT_LIST, site, back) } {
-        // SAFETY: forwarded.
+        // SAFETY: `callback` and `data` are the program's own, and `dl_iterate_phdr` gets them
+        // unchanged.
         return unsafe { real::dl_iterate_phdr(callback, data) };
     }
     let next = real::slot::dl_iterate_phdr.load(Relaxed);

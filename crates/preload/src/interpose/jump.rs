@@ -24,13 +24,16 @@ fn pointer_guard() -> u64 {
     guard
 }
 
+/// # Safety
+/// `to` points to a `jmp_buf` that a setjmp of glibc's has filled.
 unsafe fn jumps(to: *const c_void) {
-    // SAFETY: the caller's buffer.
+    // SAFETY: the caller promises a `jmp_buf` that a setjmp filled, and glibc has these fields in
+    // it.
     let mask = unsafe {
         let was_saved = to.byte_add(MASK_WAS_SAVED).cast::<c_int>().read() != 0;
         was_saved.then(|| to.byte_add(MASK).cast::<u64>().read())
     };
-    // SAFETY: as above.
+    // SAFETY: the stack pointer is a field of the filled `jmp_buf`, whose layout is glibc's.
     let mangled = unsafe { to.byte_add(STACK_POINTER).cast::<u64>().read() };
     signal::jumps(mask);
     waiters::unwound();
@@ -38,6 +41,9 @@ unsafe fn jumps(to: *const c_void) {
 }
 
 /// `longjmp`, `_longjmp` and `siglongjmp`, which are one in glibc.
+///
+/// # Safety
+/// The arguments keep the contract of `longjmp`.
 pub unsafe extern "C-unwind" fn longjmp(to: *mut c_void, value: c_int, _site: u64) -> c_int {
     // SAFETY: a buffer that a setjmp has filled; forwarded.
     unsafe {
@@ -47,8 +53,12 @@ pub unsafe extern "C-unwind" fn longjmp(to: *mut c_void, value: c_int, _site: u6
 }
 
 /// What fortified programs call.
+///
+/// # Safety
+/// The arguments keep the contract of `__longjmp_chk`.
 pub unsafe extern "C-unwind" fn longjmp_chk(to: *mut c_void, value: c_int, _site: u64) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: `to` is the program's own `jmp_buf`, which a setjmp filled, and `__longjmp_chk` gets
+    // it unchanged.
     unsafe {
         jumps(to);
         real::__longjmp_chk(to, value)

@@ -14,7 +14,7 @@ use crate::os::{sys, tls};
 #[cfg_attr(test, expect(dead_code, reason = "tests have the standard library's unwinding"))]
 pub fn unwound() {
     waiters::unwound();
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     if let Some(wait) = thread.wait_unwound() {
         wait_left(thread, wait);
@@ -25,7 +25,7 @@ pub fn unwound() {
 /// and takes nothing.
 pub fn jumped(target: u64) {
     lockmeter::wait_left();
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     // Stacks grow down. A handler that interrupts the wait runs below it, or on a stack of its own.
     if thread.wait_frame().is_some_and(|frame| frame < target && !sys::is_on_alternate(target))

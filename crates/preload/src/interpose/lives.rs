@@ -29,7 +29,8 @@ pub unsafe fn init<L: Watched>(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let before = measured_short(|| tell::initialises(kind, lock as u64));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises memory that is large enough for such a lock, as `life::begin`
+    // asks.
     let begun = unsafe { life::begin(lock, debugobjects::is_on(), call) };
     let before = match begun.was_held {
         _ if is_silent => Before::Silent,
@@ -52,7 +53,7 @@ pub unsafe fn destroy<L: Watched>(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let before = measured_short(|| tell::destroys(kind, lock as u64));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises its lock, as `life::end` asks.
     let (result, stack) = unsafe { life::end(lock, call) };
     if result == 0 {
         measured_short(|| tell::destroyed(kind, lock as u64, before, stack));

@@ -25,9 +25,9 @@ pub unsafe extern "C-unwind" fn prepare(
     if file.is_null() {
         return false;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call which `site` and `back` belong to has not returned.
     let enters = unsafe { loader::enter(&loader::LOADER, site, back) };
-    // SAFETY: the program's file name.
+    // SAFETY: `file` is not null, so it is the C string that the program passed to `dlopen`.
     let is_ours = unsafe { is_anyones(file) };
     if enters && !is_ours {
         loader::leave(&loader::LOADER);
@@ -41,7 +41,7 @@ pub unsafe extern "C-unwind" fn prepare(
 /// # Safety
 /// A C string.
 unsafe fn is_anyones(file: *const c_char) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a C string, which stays for this call.
     let name = unsafe { core::ffi::CStr::from_ptr(file) }.to_bytes();
     !name.contains(&b'$') && (name.contains(&b'/') || libraries::loads_alike())
 }
@@ -51,7 +51,7 @@ unsafe fn is_anyones(file: *const c_char) -> bool {
 /// # Safety
 /// As the function itself; [`prepare`] said so.
 pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
-    // SAFETY: forwarded.
+    // SAFETY: the next `dlopen` gets the program's own `file` and `flags` unchanged, as without us.
     let handle = unsafe { real::dlopen(file, flags) };
     loader::leave(&loader::LOADER);
     if !handle.is_null() {

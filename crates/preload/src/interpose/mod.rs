@@ -1,6 +1,9 @@
 //! Interposition: the C library's functions that we interpose, and those that annotations call, as
 //! the program sees them. [`table`] is the one list of them, a row a function;
 //! `stubs.rs` has the code of each kind of row.
+//!
+//! A wrapper passes the program's own arguments on to the next function of that name. They meet or
+//! break its contract exactly as without us, which is what most safety comments here rest on.
 
 pub mod allocate;
 mod annotated_object;

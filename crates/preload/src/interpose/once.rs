@@ -39,6 +39,9 @@ struct Call {
 }
 
 /// The C library runs this instead of the program's routine.
+///
+/// # Safety
+/// `run` of this thread has set the call, and its frame is there as long as this runs.
 unsafe extern "C-unwind" fn watched_routine() {
     // SAFETY: `run` has set it in this thread, whose frame is there as long as this runs; what came
     // between, in a handler, has put it back.
@@ -52,6 +55,10 @@ unsafe extern "C-unwind" fn watched_routine() {
 }
 
 /// The routine may not have run yet: `next` runs it, or waits for the thread that does.
+///
+/// # Safety
+/// `next` is the C library's function that the program called with `control` and `routine`; the
+/// stub passes `site` and `back`.
 unsafe fn run(
     control: Control,
     routine: Routine,
@@ -73,7 +80,8 @@ unsafe fn run(
         once::returned(control as u64, call.has_run.get());
         result
     } else {
-        // SAFETY: forwarded.
+        // SAFETY: `next` is the C library's function, which gets the program's own `control` and
+        // `routine` unchanged.
         unsafe { call_once_with(control.cast(), routine as *mut c_void, next) }
     };
     waiters::end(running);
@@ -81,6 +89,9 @@ unsafe fn run(
 }
 
 /// `pthread_once` that has not been done.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_once`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn pthread_once(
     control: Control,
     routine: Routine,
@@ -88,11 +99,15 @@ pub unsafe extern "C-unwind" fn pthread_once(
     back: Return,
 ) -> c_int {
     let next = real::slot::pthread_once.load(Relaxed);
-    // SAFETY: forwarded.
+    // SAFETY: `next` is the next `pthread_once`; `control` and `routine` are the program's own
+    // arguments.
     unsafe { run(control, routine, next, site, back) }
 }
 
 /// `call_once` that has not been done. It answers nothing.
+///
+/// # Safety
+/// The arguments keep the contract of `call_once`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn call_once(
     control: Control,
     routine: Routine,
@@ -100,7 +115,8 @@ pub unsafe extern "C-unwind" fn call_once(
     back: Return,
 ) -> c_int {
     let next = real::slot::call_once.load(Relaxed);
-    // SAFETY: forwarded.
+    // SAFETY: `next` is the next `call_once`; `control` and `routine` are the program's own
+    // arguments.
     unsafe { run(control, routine, next, site, back) }
 }
 
@@ -109,6 +125,9 @@ pub mod done {
     use super::*;
 
     /// `pthread_once`.
+    ///
+    /// # Safety
+    /// The arguments keep the contract of `pthread_once`; the stub passes `site` and `back`.
     pub unsafe extern "C-unwind" fn pthread_once(
         control: Control,
         routine: Routine,
@@ -123,13 +142,17 @@ pub mod done {
     }
 
     /// `call_once`.
+    ///
+    /// # Safety
+    /// The arguments keep the contract of `call_once`; the stub passes `site` and `back`.
     pub unsafe extern "C-unwind" fn call_once(
         control: Control,
         routine: Routine,
         site: u64,
         back: Return,
     ) -> c_int {
-        // SAFETY: as above.
+        // SAFETY: `call_once` gets the program's own arguments unchanged, and the stub passed
+        // `site` and `back`.
         unsafe {
             once::is_done(control as u64, site, back);
             real::call_once(control, routine)

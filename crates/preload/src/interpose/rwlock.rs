@@ -16,54 +16,72 @@ use crate::os::deadline;
 type RwLock = *mut pthread_rwlock_t;
 
 /// `pthread_rwlock_init`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_init`.
 pub unsafe extern "C-unwind" fn init(
     l: RwLock,
     attr: *const pthread_rwlockattr_t,
     _site: u64,
 ) -> c_int {
     attribute_calls::made_by(&types::RWLOCKATTR, attr);
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_init` gets the program's own `l` and `attr` unchanged, as
+    // without us.
     let call = || unsafe { real::pthread_rwlock_init(l, attr) };
     match lives::are_unheard() {
         true => call(),
-        // SAFETY: the caller's memory.
+        // SAFETY: `l` is the memory that the program initialises as a lock, large enough for one.
         false => unsafe { lives::init(&types::RWLOCK, l, false, call) },
     }
 }
 
 /// `pthread_rwlock_destroy`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_destroy`.
 pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
     if !pages::has_memory(l) {
         // SAFETY: forwarded; the C library does not look.
         return unsafe { real::pthread_rwlock_destroy(l) };
     }
-    // SAFETY: forwarded; the caller's lock.
+    // SAFETY: `l` is the program's own lock, which nobody may use any more, as
+    // `pthread_rwlock_destroy` asks.
     unsafe { lives::destroy(&types::RWLOCK, l, || real::pthread_rwlock_destroy(l)) }
 }
 
 /// `pthread_rwlock_rdlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_rdlock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn rdlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
     let call = Call { lock: l, mode: mode::READ, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_rdlock` gets the program's own `l` unchanged, as without us.
     let block = move |l| unsafe { real::pthread_rwlock_rdlock(l) };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `rdlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { rdlock::<Lockdep>(l, site, back) };
-    // SAFETY: the caller's lock.
+    // SAFETY: `call.lock` is the lock that the program passed to be taken, as the engine requires.
     unsafe { E::acquire(call, || true, block, by_lockdep) }
 }
 
 /// `pthread_rwlock_wrlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_wrlock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn wrlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
     let call = Call { lock: l, mode: 0, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_wrlock` gets the program's own `l` unchanged, as without us.
     let block = move |l| unsafe { real::pthread_rwlock_wrlock(l) };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `wrlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { wrlock::<Lockdep>(l, site, back) };
-    // SAFETY: the caller's lock.
+    // SAFETY: `call.lock` is the lock that the program passed to be taken, as the engine requires.
     unsafe { E::acquire(call, || true, block, by_lockdep) }
 }
 
 /// `pthread_rwlock_timedrdlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_timedrdlock`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn timedrdlock<E: Engine>(
     l: RwLock,
     t: *const timespec,
@@ -71,15 +89,20 @@ pub unsafe extern "C-unwind" fn timedrdlock<E: Engine>(
     back: Return,
 ) -> c_int {
     let call = Call { lock: l, mode: mode::READ | mode::TIMED, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_timedrdlock` gets the program's own `l` and `t` unchanged,
+    // as without us.
     let block = move |l| unsafe { real::pthread_rwlock_timedrdlock(l, t) };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `timedrdlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { timedrdlock::<Lockdep>(l, t, site, back) };
     // SAFETY: the caller's lock and deadline.
     unsafe { E::acquire(call, move || deadline::is_time_or_none(t), block, by_lockdep) }
 }
 
 /// `pthread_rwlock_timedwrlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_timedwrlock`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn timedwrlock<E: Engine>(
     l: RwLock,
     t: *const timespec,
@@ -87,15 +110,20 @@ pub unsafe extern "C-unwind" fn timedwrlock<E: Engine>(
     back: Return,
 ) -> c_int {
     let call = Call { lock: l, mode: mode::TIMED, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_timedwrlock` gets the program's own `l` and `t` unchanged,
+    // as without us.
     let block = move |l| unsafe { real::pthread_rwlock_timedwrlock(l, t) };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `timedwrlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { timedwrlock::<Lockdep>(l, t, site, back) };
     // SAFETY: the caller's lock and deadline.
     unsafe { E::acquire(call, move || deadline::is_time_or_none(t), block, by_lockdep) }
 }
 
 /// `pthread_rwlock_clockrdlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_clockrdlock`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn clockrdlock<E: Engine>(
     l: RwLock,
     clock: clockid_t,
@@ -104,9 +132,10 @@ pub unsafe extern "C-unwind" fn clockrdlock<E: Engine>(
     back: Return,
 ) -> c_int {
     let call = Call { lock: l, mode: mode::READ | mode::TIMED, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_clockrdlock` gets the program's own arguments unchanged, as
+    // without us.
     let block = move |l| unsafe { real::pthread_rwlock_clockrdlock(l, clock, t) };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `clockrdlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { clockrdlock::<Lockdep>(l, clock, t, site, back) };
     // SAFETY: the caller's lock and deadline.
     unsafe {
@@ -120,6 +149,10 @@ pub unsafe extern "C-unwind" fn clockrdlock<E: Engine>(
 }
 
 /// `pthread_rwlock_clockwrlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_clockwrlock`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn clockwrlock<E: Engine>(
     l: RwLock,
     clock: clockid_t,
@@ -128,9 +161,10 @@ pub unsafe extern "C-unwind" fn clockwrlock<E: Engine>(
     back: Return,
 ) -> c_int {
     let call = Call { lock: l, mode: mode::TIMED, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_clockwrlock` gets the program's own arguments unchanged, as
+    // without us.
     let block = move |l| unsafe { real::pthread_rwlock_clockwrlock(l, clock, t) };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `clockwrlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { clockwrlock::<Lockdep>(l, clock, t, site, back) };
     // SAFETY: the caller's lock and deadline.
     unsafe {
@@ -144,19 +178,27 @@ pub unsafe extern "C-unwind" fn clockwrlock<E: Engine>(
 }
 
 /// `pthread_rwlock_tryrdlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_tryrdlock`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn tryrdlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
     let call = Call { lock: l, mode: mode::READ, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `tryrdlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { tryrdlock::<Lockdep>(l, site, back) };
-    // SAFETY: the caller's lock.
+    // SAFETY: `call.lock` is the lock that the program passed to be taken, as the engine requires.
     unsafe { E::try_acquire(call, by_lockdep) }
 }
 
 /// `pthread_rwlock_trywrlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_trywrlock`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn trywrlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
     let call = Call { lock: l, mode: 0, site, back };
-    // SAFETY: forwarded.
+    // SAFETY: this wrapper for lockdep, `trywrlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { trywrlock::<Lockdep>(l, site, back) };
-    // SAFETY: the caller's lock.
+    // SAFETY: `call.lock` is the lock that the program passed to be taken, as the engine requires.
     unsafe { E::try_acquire(call, by_lockdep) }
 }

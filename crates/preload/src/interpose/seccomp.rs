@@ -88,6 +88,9 @@ pub unsafe extern "C" fn prctl() -> c_int {
 }
 
 /// `prctl` with PR_SET_SECCOMP.
+///
+/// # Safety
+/// The arguments keep the contract of `prctl`.
 unsafe extern "C-unwind" fn prctl_that_restricts(
     option: c_int,
     mode: c_ulong,
@@ -101,6 +104,9 @@ unsafe extern "C-unwind" fn prctl_that_restricts(
 }
 
 /// `syscall` with the number of `prctl` or `seccomp`.
+///
+/// # Safety
+/// The program called `syscall` with the number and arguments of `prctl` or `seccomp`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_that_restricts() -> c_long {
     naked_asm!(
@@ -116,6 +122,8 @@ pub unsafe extern "C-unwind" fn syscall_that_restricts() -> c_long {
     )
 }
 
+/// # Safety
+/// The arguments keep the contract of `syscall`.
 unsafe extern "C-unwind" fn restrict(
     number: c_long,
     a: c_long,

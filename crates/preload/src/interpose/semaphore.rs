@@ -14,6 +14,8 @@ use crate::os::deadline;
 
 type Semaphore = *mut sem_t;
 
+/// # Safety
+/// The arguments keep the contract of `sem_init`.
 pub unsafe extern "C-unwind" fn init(
     s: Semaphore,
     shared: c_int,
@@ -26,42 +28,49 @@ pub unsafe extern "C-unwind" fn init(
         // SAFETY: forwarded; it fails, whatever is there.
         return unsafe { real::sem_init(s, shared, value) };
     }
-    // SAFETY: forwarded; the caller's memory.
+    // SAFETY: `s` is the memory that the program initialises as a semaphore, and `sem_init` gets it
+    // unchanged.
     let result = around::init(&types::SEMAPHORE, s as u64, || unsafe {
         semaphore::end(s);
         real::sem_init(s, shared, value)
     });
     if result == 0 {
-        // SAFETY: just initialised.
+        // SAFETY: `sem_init` has just initialised `s`, so nobody has used it yet.
         unsafe { semaphore::begins(s, shared, value) };
     }
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `sem_destroy`.
 pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
     if !pages::has_memory(s) {
         // SAFETY: forwarded; the C library does not look.
         return unsafe { real::sem_destroy(s) };
     }
-    // SAFETY: forwarded; the caller's semaphore.
+    // SAFETY: `s` is the program's own semaphore, which `sem_destroy` gets unchanged.
     around::destroy(&types::SEMAPHORE, s as u64, || unsafe {
         semaphore::end(s);
         real::sem_destroy(s)
     })
 }
 
+/// # Safety
+/// The arguments keep the contract of `sem_wait`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded; as the stub passes it.
     unsafe { semaphore::take(s, 0, site, back, || visibly(s, || real::sem_wait(s))) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `sem_timedwait`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn timedwait(
     s: Semaphore,
     t: *const timespec,
     site: u64,
     back: Return,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sem_timedwait` gets the program's own `s` and `t` unchanged, as without us.
     let block = || unsafe { real::sem_timedwait(s, t) };
     // SAFETY: the caller's semaphore and deadline; as the stub passes them.
     unsafe {
@@ -72,6 +81,8 @@ pub unsafe extern "C-unwind" fn timedwait(
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `sem_clockwait`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn clockwait(
     s: Semaphore,
     clock: clockid_t,
@@ -79,7 +90,7 @@ pub unsafe extern "C-unwind" fn clockwait(
     site: u64,
     back: Return,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sem_clockwait` gets the program's own arguments unchanged, as without us.
     let block = || unsafe { real::sem_clockwait(s, clock, t) };
     // SAFETY: the caller's semaphore and deadline; as the stub passes them.
     unsafe {
@@ -95,7 +106,7 @@ pub unsafe extern "C-unwind" fn clockwait(
 /// # Safety
 /// The caller's semaphore.
 unsafe fn visibly(s: Semaphore, block: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the caller promises its semaphore, whose value `is_taken` reads.
     match unsafe { identity::is_taken(s) } {
         true => waiters::during(&types::SEMAPHORE, s as u64, 0, block),
         false => block(),

@@ -17,11 +17,15 @@ use crate::os::{readable, sys};
 macro_rules! sleeping {
     ($holds:path, $tell:path; $($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty: $may_sleep:expr;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site`.
         pub unsafe extern "C-unwind" fn $name($($arg: $ty,)* site: u64) -> $ret {
             if $holds() && $may_sleep {
                 $tell(const { blocking_call(stringify!($name)) }, site);
             }
-            // SAFETY: forwarded.
+            // SAFETY: the next function, or its wrapper for lockmeter, gets the program's own
+            // arguments unchanged.
             unsafe {
                 match lockmeter::is_wanted() {
                     true => blocking::$name($($arg,)* site),
@@ -48,6 +52,10 @@ fn waits_with(file: c_int, flags: c_int) -> bool {
 }
 
 /// A time to wait that `select` is given, null for as long as it takes.
+///
+/// # Safety
+/// `timeout` is null or the address of the program's timeval: it is read only where there is
+/// memory.
 unsafe fn takes_time(timeout: *const c_void) -> bool {
     // SAFETY: the caller's timeval, as far as there is memory.
     let time = || unsafe { readable::value(timeout.cast::<timeval>()) };
@@ -82,7 +90,7 @@ sleeping! {
     left_held::holds_any, left_held::idles;
     poll(f: *mut c_void, n: u64, t: c_int) -> c_int: t != 0;
     select(n: c_int, r: *mut c_void, w: *mut c_void, e: *mut c_void, t: *mut c_void) -> c_int:
-        // SAFETY: the caller's time.
+        // SAFETY: `takes_time` reads the program's own timeval only where there is memory.
         unsafe { takes_time(t) };
     epoll_wait(e: c_int, v: *mut c_void, n: c_int, t: c_int) -> c_int: t != 0;
     nanosleep(t: *const timespec, r: *mut timespec) -> c_int: true;

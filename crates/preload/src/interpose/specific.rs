@@ -18,21 +18,28 @@ fn create(none_left: c_int, create: impl Fn() -> c_int) -> c_int {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_key_create`.
 pub unsafe extern "C-unwind" fn key_create(
     key: *mut pthread_key_t,
     destructor: Destructor,
     _site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_key_create` gets the program's own `key` and `destructor`
+    // unchanged, as without us.
     create(libc::EAGAIN, || unsafe { real::pthread_key_create(key, destructor) })
 }
 
 /// `tss_create`.
+///
+/// # Safety
+/// The arguments keep the contract of `tss_create`.
 pub unsafe extern "C-unwind" fn tss_create(
     key: *mut pthread_key_t,
     destructor: Destructor,
     _site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `tss_create` gets the program's own `key` and `destructor` unchanged, as
+    // without us.
     create(thrd::ERROR, || unsafe { real::tss_create(key, destructor) })
 }

@@ -318,6 +318,9 @@ macro_rules! interpose {
         mod first {
             use super::*;
             $($(
+                /// # Safety
+                /// Called by the program as the function of this name, with arguments that keep its
+                /// contract.
                 #[unsafe(naked)]
                 pub unsafe extern "C" fn $internal() {
                     core::arch::naked_asm!(

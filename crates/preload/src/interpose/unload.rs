@@ -62,6 +62,8 @@ fn is_known(counts: Counts) -> bool {
     counts.loaded == KNOWN[0].load(Relaxed) && counts.unloaded == KNOWN[1].load(Relaxed)
 }
 
+/// # Safety
+/// The arguments keep the contract of `dlclose`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, site: u64, back: Return) -> c_int {
     // Stacks of what is about to go must be resolved against the list as it is. To read the list takes
     // milliseconds where there are hundreds of modules.
@@ -72,7 +74,7 @@ pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, site: u64, back: Re
     }
     // SAFETY: the program's call, which the stub came from.
     let enters = unsafe { loader::enter(&loader::LOADER, site, back) };
-    // SAFETY: forwarded.
+    // SAFETY: the next `dlclose` gets the program's own `handle` unchanged, as without us.
     let result = unsafe { real::dlclose(handle) };
     if enters {
         loader::leave(&loader::LOADER);

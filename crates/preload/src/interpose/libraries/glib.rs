@@ -17,23 +17,33 @@ pub type Cond = *mut c_void;
 pub type Block = *mut c_void;
 
 /// `g_mutex_init`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_mutex_init`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn init(m: Mutex, site: u64) {
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_mutex_init` gets the program's own `m` unchanged, as without us.
     unsafe { next::g_mutex_init(m) };
     steps::init(m as u64, site);
 }
 
 /// `g_mutex_clear`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_mutex_clear`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn clear(m: Mutex, site: u64) {
     steps::destroy(m as u64, site);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_mutex_clear` gets the program's own `m` unchanged, as without us.
     unsafe { next::g_mutex_clear(m) };
 }
 
 /// `g_mutex_lock`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_mutex_lock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, back: Return) {
     let call = Call { lock: m as u64, flags: 0, site, back };
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to `g_mutex_lock`, which asks of it what `g_mutex_trylock`
+    // asks.
     steps::take(
         call,
         || unsafe { next::g_mutex_trylock(m) } != 0,
@@ -44,66 +54,94 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, back: Return) {
 }
 
 /// `g_mutex_trylock`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_mutex_trylock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_mutex_trylock` gets the program's own `m` unchanged, as without us.
     let had = unsafe { next::g_mutex_trylock(m) };
     steps::tried(Call { lock: m as u64, flags: 0, site, back }, had != 0);
     had
 }
 
 /// `g_mutex_unlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_mutex_unlock`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, site: u64) {
     steps::release(m as u64, site);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_mutex_unlock` gets the program's own `m` unchanged, as without us.
     unsafe { next::g_mutex_unlock(m) };
 }
 
 /// `g_cond_init`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_cond_init`.
 pub unsafe extern "C-unwind" fn cond_init(c: Cond, _site: u64) {
     steps::forget(c as u64);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_cond_init` gets the program's own `c` unchanged, as without us.
     unsafe { next::g_cond_init(c) };
 }
 
 /// `g_cond_clear`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_cond_clear`.
 pub unsafe extern "C-unwind" fn cond_clear(c: Cond, _site: u64) {
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_cond_clear` gets the program's own `c` unchanged, as without us.
     unsafe { next::g_cond_clear(c) };
     steps::forget(c as u64);
 }
 
 /// `g_cond_wait`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_cond_wait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn cond_wait(c: Cond, m: Mutex, site: u64) {
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_cond_wait` gets the program's own `c` and `m` unchanged, as without us.
     steps::wait(c as u64, m as u64, site, 0, || unsafe { next::g_cond_wait(c, m) });
 }
 
 /// `g_cond_wait_until`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_cond_wait_until`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn cond_wait_until(c: Cond, m: Mutex, end: i64, site: u64) -> c_int {
     let mut signalled = 0;
     steps::wait(c as u64, m as u64, site, mode::TIMED, || {
-        // SAFETY: forwarded.
+        // SAFETY: the next `g_cond_wait_until` gets the program's own arguments unchanged, as
+        // without us.
         signalled = unsafe { next::g_cond_wait_until(c, m, end) };
     });
     signalled
 }
 
 /// `g_cond_signal`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_cond_signal`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn cond_signal(c: Cond, site: u64) {
     steps::signal(c as u64, site, false);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_cond_signal` gets the program's own `c` unchanged, as without us.
     unsafe { next::g_cond_signal(c) };
 }
 
 /// `g_cond_broadcast`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_cond_broadcast`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn cond_broadcast(c: Cond, site: u64) {
     steps::signal(c as u64, site, true);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_cond_broadcast` gets the program's own `c` unchanged, as without us.
     unsafe { next::g_cond_broadcast(c) };
 }
 
 /// A GRecMutex or GRWLock without its pthread lock is about to be used, and to get one from the
 /// calling thread. That is not the first to know of it, for all that its lock is new.
+///
+/// # Safety
+/// None: it uses nothing but the calling thread's own state.
 pub unsafe extern "C-unwind" fn makes() {
     // SAFETY: the calling thread's state, or null.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
@@ -112,8 +150,12 @@ pub unsafe extern "C-unwind" fn makes() {
 }
 
 /// `g_slice_free1`. Until GLib 2.76 the memory does not pass through `free`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_slice_free1`.
 pub unsafe extern "C-unwind" fn slice_free(size: usize, block: Block, _site: u64) {
-    // SAFETY: the caller's block; forwarded.
+    // SAFETY: the program gives `block` of `size` bytes back, and `g_slice_free1` gets both
+    // unchanged.
     unsafe {
         freed::given_back(block, size);
         next::g_slice_free1(size, block);
@@ -121,6 +163,9 @@ pub unsafe extern "C-unwind" fn slice_free(size: usize, block: Block, _site: u64
 }
 
 /// `g_slice_free_chain_with_offset`: of blocks that each point to the next.
+///
+/// # Safety
+/// The arguments keep the contract of `g_slice_free_chain_with_offset`.
 pub unsafe extern "C-unwind" fn slice_free_chain(
     size: usize,
     chain: Block,
@@ -135,6 +180,7 @@ pub unsafe extern "C-unwind" fn slice_free_chain(
             block = block.byte_add(offset).cast::<Block>().read();
         }
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_slice_free_chain_with_offset` gets the program's own arguments unchanged,
+    // as without us.
     unsafe { next::g_slice_free_chain_with_offset(size, chain, offset) };
 }

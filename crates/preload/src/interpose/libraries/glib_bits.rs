@@ -32,19 +32,28 @@ fn release(word: Word, bit: c_int, site: u64) {
 macro_rules! bit_lock {
     ($($lock:ident, $try:ident, $unlock:ident = $g_lock:ident, $g_try:ident, $g_unlock:ident;)*) => { $(
         #[doc = concat!("`", stringify!($g_lock), "`.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site` and
+        /// `back`.
         pub unsafe extern "C-unwind" fn $lock(w: Word, bit: c_int, site: u64, back: Return) {
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             let take = || unsafe { next::$g_lock(w, bit) };
             match call(w, bit, site, back) {
-                // SAFETY: forwarded.
+                // SAFETY: the program passed `w` and `bit` to be locked, which asks of them what
+                // the try asks.
                 Some(call) => steps::take(call, || unsafe { next::$g_try(w, bit) } != 0, take),
                 None => take(),
             }
         }
 
         #[doc = concat!("`", stringify!($g_try), "`.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site` and
+        /// `back`.
         pub unsafe extern "C-unwind" fn $try(w: Word, bit: c_int, site: u64, back: Return) -> c_int {
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             let had = unsafe { next::$g_try(w, bit) };
             if let Some(call) = call(w, bit, site, back) {
                 steps::tried(call, had != 0);
@@ -53,9 +62,12 @@ macro_rules! bit_lock {
         }
 
         #[doc = concat!("`", stringify!($g_unlock), "`.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site`.
         pub unsafe extern "C-unwind" fn $unlock(w: Word, bit: c_int, site: u64) {
             release(w, bit, site);
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             unsafe { next::$g_unlock(w, bit) };
         }
     )* };
@@ -71,6 +83,10 @@ bit_lock! {
 macro_rules! lock_and_get {
     ($($lock:ident = $next:ident;)*) => { $(
         #[doc = concat!("`", stringify!($next), "`.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site` and
+        /// `back`.
         pub unsafe extern "C-unwind" fn $lock(
             w: Word,
             bit: c_int,
@@ -78,7 +94,7 @@ macro_rules! lock_and_get {
             site: u64,
             back: Return,
         ) {
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             let take = || unsafe { next::$next(w, bit, had) };
             let Some(call) = call(w, bit, site, back) else { return take() };
             let take_if_free = || {
@@ -102,6 +118,9 @@ lock_and_get! {
 }
 
 /// `g_bit_unlock_and_set`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_bit_unlock_and_set`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn unlock_and_set(
     w: Word,
     bit: c_int,
@@ -110,11 +129,15 @@ pub unsafe extern "C-unwind" fn unlock_and_set(
     site: u64,
 ) {
     release(w, bit, site);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_bit_unlock_and_set` gets the program's own arguments unchanged, as
+    // without us.
     unsafe { next::g_bit_unlock_and_set(w, bit, value, keep) };
 }
 
 /// `g_pointer_bit_unlock_and_set`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_pointer_bit_unlock_and_set`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn pointer_unlock_and_set(
     w: Word,
     bit: c_int,
@@ -123,6 +146,7 @@ pub unsafe extern "C-unwind" fn pointer_unlock_and_set(
     site: u64,
 ) {
     release(w, bit, site);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_pointer_bit_unlock_and_set` gets the program's own arguments unchanged,
+    // as without us.
     unsafe { next::g_pointer_bit_unlock_and_set(w, bit, value, keep) };
 }

@@ -24,10 +24,14 @@ pub type Routine = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 macro_rules! enters {
     ($($name:ident = $next:ident;)*) => { $(
         #[doc = concat!("`", stringify!($next), "`.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site` and
+        /// `back`.
         pub unsafe extern "C-unwind" fn $name(gate: Gate, site: u64, back: Return) -> c_int {
             // SAFETY: the caller's word, aligned. Acquire, as GLib's headers have it.
             let is_done = unsafe { AtomicUsize::from_ptr(gate.cast()) }.load(Acquire) != 0;
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             let next = || unsafe { next::$next(gate) };
             if is_done {
                 return next();
@@ -50,16 +54,24 @@ enters! {
 }
 
 /// `g_once_init_leave`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_once_init_leave`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn leave(gate: Gate, result: usize, site: u64) {
     steps::give_back(gate as u64, site);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_once_init_leave` gets the program's own `gate` and `result` unchanged, as
+    // without us.
     unsafe { next::g_once_init_leave(gate, result) };
 }
 
 /// `g_once_init_leave_pointer`.
+///
+/// # Safety
+/// The arguments keep the contract of `g_once_init_leave_pointer`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn leave_pointer(gate: Gate, result: usize, site: u64) {
     steps::give_back(gate as u64, site);
-    // SAFETY: forwarded.
+    // SAFETY: the next `g_once_init_leave_pointer` gets the program's own `gate` and `result`
+    // unchanged, as without us.
     unsafe { next::g_once_init_leave_pointer(gate, result) };
 }
 
@@ -75,6 +87,9 @@ struct Watched {
 }
 
 /// GLib runs this instead of the program's routine.
+///
+/// # Safety
+/// `watched` is the address of the `Watched` in the frame of `once`, which waits for this.
 unsafe extern "C-unwind" fn runs(watched: *mut c_void) -> *mut c_void {
     // SAFETY: `once` has passed it, whose frame is there as long as this runs.
     let watched = unsafe { &*watched.cast::<Watched>() };
@@ -87,6 +102,9 @@ unsafe extern "C-unwind" fn runs(watched: *mut c_void) -> *mut c_void {
 }
 
 /// `g_once_impl`, which the macro `g_once` calls.
+///
+/// # Safety
+/// The arguments keep the contract of `g_once_impl`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn once(
     once: Once,
     routine: Routine,
@@ -98,11 +116,11 @@ pub unsafe extern "C-unwind" fn once(
     let is_done = unsafe { AtomicI32::from_ptr(once.cast()) }.load(Acquire) == READY;
     let call = Call { lock: once as u64, flags: 0, site, back };
     if is_done {
-        // SAFETY: forwarded.
+        // SAFETY: the next `g_once_impl` gets the program's own arguments unchanged, as without us.
         return unsafe { next::g_once_impl(once, routine, arg) };
     }
     if !steps::begin_untried(call) {
-        // SAFETY: forwarded.
+        // SAFETY: the next `g_once_impl` gets the program's own arguments unchanged, as without us.
         let result = unsafe { next::g_once_impl(once, routine, arg) };
         steps::give_back(call.lock, site);
         return result;

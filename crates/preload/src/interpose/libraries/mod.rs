@@ -119,7 +119,8 @@ pub fn look() {
 /// nothing comes or goes meanwhile.
 extern "C" fn with_list(_: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
     let list = LIST.0.get();
-    // SAFETY: the lock is held.
+    // SAFETY: the loader's lock is held during this callback, so no other thread has a reference to
+    // `LIST`.
     unsafe {
         (*list).len = 0;
         real::dl_iterate_phdr(note as *mut c_void, list.cast());
@@ -130,6 +131,9 @@ extern "C" fn with_list(_: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) ->
 }
 
 /// Adds an object to the list.
+///
+/// # Safety
+/// The loader calls it with `info` of a loaded object; `list` is the `List` that was given to it.
 unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, list: *mut c_void) -> c_int {
     // SAFETY: as the loader calls it; the list that was given to it.
     let (info, list) = unsafe { (&*info, &mut *list.cast::<List>()) };
@@ -236,7 +240,7 @@ fn connect(list: &List) {
                 unsafe { loaded.turn(&import, found, table::ROWS[number].stub as usize) };
             }
         };
-        // SAFETY: as above.
+        // SAFETY: the object was just listed, and it stays as long as the loader's lock is held.
         unsafe { loaded.object.imports(&mut turn) };
     }
 }
@@ -256,7 +260,7 @@ impl Loaded {
         let value = import.word.load(Relaxed);
         let is_bound = value == found.at;
         let is_unbound = (self.image.0..self.image.1).contains(&value);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises an import of this object, as `asks` asks.
         let goes_there =
             is_bound || is_unbound && found.is_only && unsafe { self.asks(import, found) };
         let place = import.word.as_ptr() as usize;
@@ -283,7 +287,8 @@ impl Loaded {
     /// # Safety
     /// An import of this object.
     unsafe fn asks(&self, import: &Import<'_>, found: Definition<'_>) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises an import of this object, which the loader's lock keeps
+        // loaded.
         let version = unsafe { self.object.version_of(import) };
         let version = version.map_or(Version::Default, Version::Named);
         let wanted = found.by.object.find(import.name, version);

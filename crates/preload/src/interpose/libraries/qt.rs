@@ -28,56 +28,80 @@ fn reads(l: RwLock) -> u32 {
 }
 
 /// `QBasicMutex::isRecursive`: asks only, and is in the table for others here to call.
+///
+/// # Safety
+/// The arguments keep the contract of `QBasicMutex::isRecursive`.
 pub unsafe extern "C-unwind" fn is_recursive(m: Mutex, _site: u64) -> bool {
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `m` unchanged, as without us.
     unsafe { next::_ZNK11QBasicMutex11isRecursiveEv(m) }
 }
 
 /// `QMutex::lock`.
+///
+/// # Safety
+/// The arguments keep the contract of `QMutex::lock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, back: Return) {
     let call = Call { lock: m as u64, flags: recurs(m), site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the program passed `m` to `QMutex::lock`, which asks of it what `tryLock(0)` asks.
     let attempt = || unsafe { next::_ZN6QMutex7tryLockEi(m, 0) };
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `m` unchanged, as without us.
     steps::take(call, attempt, || unsafe { next::_ZN6QMutex4lockEv(m) });
 }
 
 /// `QMutex::tryLock(int)`: of a negative time it is `lock`.
+///
+/// # Safety
+/// The arguments keep the contract of `QMutex::tryLock(int)`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn try_lock(m: Mutex, ms: c_int, site: u64, back: Return) -> bool {
     let call = Call { lock: m as u64, flags: recurs(m), site, back };
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `m` and `ms` unchanged, as without us.
     steps::take_within(call, ms, |ms| unsafe { next::_ZN6QMutex7tryLockEi(m, ms) })
 }
 
 /// `QMutex::unlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `QMutex::unlock`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, site: u64) {
     steps::release(m as u64, site);
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `m` unchanged, as without us.
     unsafe { next::_ZN6QMutex6unlockEv(m) };
 }
 
 /// `QReadWriteLock::lockForRead`.
+///
+/// # Safety
+/// The arguments keep the contract of `QReadWriteLock::lockForRead`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn read(l: RwLock, site: u64, back: Return) {
     let call = Call { lock: l as u64, flags: reads(l), site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the program passed `l` to `lockForRead`, which asks of it what `tryLockForRead` asks.
     let attempt = || unsafe { next::_ZN14QReadWriteLock14tryLockForReadEv(l) };
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `l` unchanged, as without us.
     steps::take(call, attempt, || unsafe { next::_ZN14QReadWriteLock11lockForReadEv(l) });
 }
 
 /// `QReadWriteLock::tryLockForRead`.
+///
+/// # Safety
+/// The arguments keep the contract of `QReadWriteLock::tryLockForRead`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn try_read(l: RwLock, site: u64, back: Return) -> bool {
     let flags = reads(l);
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `l` unchanged, as without us.
     let had = unsafe { next::_ZN14QReadWriteLock14tryLockForReadEv(l) };
     steps::tried(Call { lock: l as u64, flags, site, back }, had);
     had
 }
 
 /// `QReadWriteLock::tryLockForRead(int)`.
+///
+/// # Safety
+/// The arguments keep the contract of `QReadWriteLock::tryLockForRead(int)`; the stub passes `site`
+/// and `back`.
 pub unsafe extern "C-unwind" fn read_within(l: RwLock, ms: c_int, site: u64, back: Return) -> bool {
     let call = Call { lock: l as u64, flags: reads(l), site, back };
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `l` and `ms` unchanged, as without us.
     steps::take_within(call, ms, |ms| unsafe { next::_ZN14QReadWriteLock14tryLockForReadEi(l, ms) })
 }
 
@@ -87,24 +111,37 @@ fn writes(l: RwLock) -> u32 {
 }
 
 /// `QReadWriteLock::lockForWrite`.
+///
+/// # Safety
+/// The arguments keep the contract of `QReadWriteLock::lockForWrite`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn write(l: RwLock, site: u64, back: Return) {
     let call = Call { lock: l as u64, flags: writes(l), site, back };
-    // SAFETY: forwarded.
+    // SAFETY: the program passed `l` to `lockForWrite`, which asks of it what `tryLockForWrite`
+    // asks.
     let attempt = || unsafe { next::_ZN14QReadWriteLock15tryLockForWriteEv(l) };
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `l` unchanged, as without us.
     steps::take(call, attempt, || unsafe { next::_ZN14QReadWriteLock12lockForWriteEv(l) });
 }
 
 /// `QReadWriteLock::tryLockForWrite`.
+///
+/// # Safety
+/// The arguments keep the contract of `QReadWriteLock::tryLockForWrite`; the stub passes `site` and
+/// `back`.
 pub unsafe extern "C-unwind" fn try_write(l: RwLock, site: u64, back: Return) -> bool {
     let flags = writes(l);
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `l` unchanged, as without us.
     let had = unsafe { next::_ZN14QReadWriteLock15tryLockForWriteEv(l) };
     steps::tried(Call { lock: l as u64, flags, site, back }, had);
     had
 }
 
 /// `QReadWriteLock::tryLockForWrite(int)`.
+///
+/// # Safety
+/// The arguments keep the contract of `QReadWriteLock::tryLockForWrite(int)`; the stub passes
+/// `site` and `back`.
 pub unsafe extern "C-unwind" fn write_within(
     l: RwLock,
     ms: c_int,
@@ -112,25 +149,30 @@ pub unsafe extern "C-unwind" fn write_within(
     back: Return,
 ) -> bool {
     let call = Call { lock: l as u64, flags: writes(l), site, back };
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `l` and `ms` unchanged, as without us.
     steps::take_within(call, ms, |ms| unsafe {
         next::_ZN14QReadWriteLock15tryLockForWriteEi(l, ms)
     })
 }
 
 /// `QReadWriteLock::unlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `QReadWriteLock::unlock`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn rw_unlock(l: RwLock, site: u64) {
     steps::release(l as u64, site);
-    // SAFETY: forwarded.
+    // SAFETY: Qt's function gets the program's own `l` unchanged, as without us.
     unsafe { next::_ZN14QReadWriteLock6unlockEv(l) };
 }
 
 /// `name = function`: the lock's life is over.
 macro_rules! ends {
     ($($name:ident = $next:ident;)*) => { $(
+        /// # Safety
+        /// The arguments keep the contract of the row's function; the stub passes `site`.
         pub unsafe extern "C-unwind" fn $name(lock: *mut c_void, site: u64) {
             steps::destroy(lock as u64, site);
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             unsafe { next::$next(lock) };
         }
     )* };
@@ -147,6 +189,8 @@ ends! {
 /// woken. A QWaitCondition is one of the C library's, with a mutex of its own.
 macro_rules! waits {
     ($($name:ident($($arg:ident: $ty:ty),*) = $next:ident;)*) => { $(
+        /// # Safety
+        /// The arguments keep the contract of the row's function; the stub passes `site`.
         pub unsafe extern "C-unwind" fn $name(
             c: Cond,
             lock: *mut c_void,
@@ -155,7 +199,8 @@ macro_rules! waits {
         ) -> bool {
             let mut is_woken = false;
             steps::wait_by_other(lock as u64, site, || {
-                // SAFETY: forwarded.
+                // SAFETY: the next function gets the program's own arguments unchanged, as without
+                // us.
                 is_woken = unsafe { next::$next(c, lock, $($arg),*) };
             });
             is_woken

@@ -14,6 +14,9 @@ macro_rules! method {
 /// The stub of one row.
 macro_rules! library_stub {
     (unless_made 1 $name:ident $to:path) => {
+        /// # Safety
+        /// Called by the program as the function of this row, with arguments that keep its
+        /// contract.
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
@@ -24,6 +27,9 @@ macro_rules! library_stub {
         }
     };
     ($pass:ident $arity:tt $name:ident $to:path) => {
+        /// # Safety
+        /// Called by the program as the function of this row, with arguments that keep its
+        /// contract.
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(pass!($pass $arity), "jmp {to}", to = sym $to)

@@ -126,7 +126,7 @@ pub fn tried(call: Call, had: bool) {
 
 /// The lock is about to be given up. One that was taken where nobody saw it is none of ours.
 pub fn release(lock: u64, site: u64) {
-    // SAFETY: as in `tell`.
+    // SAFETY: the lock is known by its address alone, so its memory is not touched.
     unsafe {
         if lockdep::is_wanted() {
             user_locks::release_if_held(lock);
@@ -143,7 +143,7 @@ pub fn release_by_any(lock: u64, site: u64) {
         user_locks::release_by_any(lock);
     }
     if lockmeter::is_wanted() {
-        // SAFETY: as in `tell`.
+        // SAFETY: the lock is known by its address alone, so its memory is not touched.
         unsafe { lockmeter::user_locks::release(lock, site) };
     }
 }
@@ -164,7 +164,7 @@ pub fn name(lock: u64, name: &'static str) {
 
 /// The lock's life is over.
 pub fn destroy(lock: u64, site: u64) {
-    // SAFETY: known by its address.
+    // SAFETY: `destroy` uses the lock as an address in a table, so its memory is not touched.
     unsafe { user_locks::destroy(lock, site) };
 }
 
@@ -188,7 +188,8 @@ pub fn wait(condition: u64, lock: u64, site: u64, timed: u16, block: impl FnOnce
         0
     };
     match lockmeter::is_wanted() {
-        // SAFETY: known by its address.
+        // SAFETY: a `UserLock` is known by its address alone, so `around` does not touch its
+        // memory.
         true => unsafe {
             lockmeter::cond::around(lock as *mut UserLock, site, by_lockdep);
         },
