@@ -41,7 +41,8 @@ pub trait Watched: Lock {
         back: Return,
         block: impl FnOnce(*mut Self) -> c_int,
     ) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises its lock, and the stub's `site` and `back`, as `acquire`
+        // asks.
         unsafe { acquire(this, mode, site, back, block) }
     }
 
@@ -51,7 +52,8 @@ pub trait Watched: Lock {
     /// As for [`Watched::acquire`].
     #[inline(always)]
     unsafe fn try_acquire(this: *mut Self, mode: u16, site: u64, back: Return) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises its lock, and the stub's `site` and `back`, as `try_acquire`
+        // asks.
         unsafe { try_acquire(this, mode, site, back) }
     }
 }
@@ -68,17 +70,22 @@ unsafe fn acquire<L: Watched>(
     back: Return,
     block: impl FnOnce(*mut L) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises its lock, whose memory tells the mode.
     let mode = unsafe { L::mode(lock, mode) };
     match watch::reserve(lock, mode, site) {
-        // SAFETY: forwarded, reserved.
+        // SAFETY: `reserve` has made the entry for this lock, which the caller promises to be its
+        // own.
         Some(thread) => unsafe { acquire_reserved(lock, thread, mode, block) },
-        // SAFETY: forwarded.
+        // SAFETY: the caller promises its lock, and the stub's `site` and `back`, as
+        // `acquire_otherwise` asks.
         None => unsafe { acquire_otherwise(lock, site, back, mode, block) },
     }
 }
 
 /// As [`acquire`], where the call site is not known as it is, or the lock or the thread is new.
+///
+/// # Safety
+/// As for [`Watched::acquire`].
 #[inline(never)]
 unsafe fn acquire_otherwise<L: Watched>(
     lock: *mut L,
@@ -91,13 +98,17 @@ unsafe fn acquire_otherwise<L: Watched>(
     let acquired = Acquire { addr: lock as u64, ident, mode, site };
     // SAFETY: as the stub passes it.
     match unsafe { watch::before_past(thread, acquired, back) } {
-        // SAFETY: forwarded, reserved.
+        // SAFETY: `before_past` has reserved the entry for this lock, which the caller promises to
+        // be its own.
         true => unsafe { acquire_reserved(lock, thread, mode, block) },
         false => block(lock),
     }
 }
 
 /// Takes the lock whose entry is reserved.
+///
+/// # Safety
+/// The caller's lock, whose entry `thread` has reserved.
 #[inline(always)]
 unsafe fn acquire_reserved<L: Watched>(
     lock: *mut L,
@@ -114,7 +125,7 @@ unsafe fn acquire_reserved<L: Watched>(
         let is_known = owner != 0 && !inherited::is_inherited(lock as u64);
         Blocking { relock_fails, owner: if is_known { owner } else { 0 } }
     };
-    // SAFETY: forwarded.
+    // SAFETY: the caller asked to take its own lock, and a try needs of it no more than that.
     let try_lock = || unsafe { L::try_lock(lock, mode) };
     watch::acquire_reserved(thread, lock as u64, blocking, try_lock, || block(lock))
 }
@@ -125,12 +136,12 @@ unsafe fn acquire_reserved<L: Watched>(
 /// As for [`Watched::acquire`].
 #[inline(always)]
 unsafe fn try_acquire<L: Watched>(lock: *mut L, mode: u16, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the caller promises its own lock, which it asked to be tried.
     let result = unsafe { L::try_lock(lock, mode) };
     if result == 0
         && let Some((thread, ident)) = watch::subject(lock)
     {
-        // SAFETY: the caller's lock.
+        // SAFETY: the caller promises its lock, whose memory tells the mode.
         let mode = unsafe { L::mode(lock, mode) } | mode::TRY;
         let acquired = Acquire { addr: lock as u64, ident, mode, site };
         // SAFETY: as the stub passes it.

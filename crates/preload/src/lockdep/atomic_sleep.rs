@@ -29,7 +29,7 @@ pub fn holds_spinning() -> bool {
 #[cold]
 #[inline(never)]
 fn record(call: u32, site: u64) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     if thread.has_told_sleep(call, site) {
         return;

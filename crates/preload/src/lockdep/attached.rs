@@ -42,7 +42,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
         return None;
     }
     // A forked child that has just begun has attached it, with what the forking thread held.
-    // SAFETY: as in `thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         return Some(thread);
     }
@@ -50,7 +50,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     let name = sys::thread_name();
     let state = state::with_core(|core| {
         let state = core.thread_start(tid, now, parent_segment, create_stack)?;
-        // SAFETY: fresh.
+        // SAFETY: `thread_start` has just made this state, and the core's lock is held.
         core.thread_name(unsafe { (*state).id() }, &name);
         Some(state)
     })?;
@@ -60,7 +60,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     };
     tls::set(state);
     ROWS.set(tid, state);
-    // SAFETY: as in `thread`.
+    // SAFETY: the state was just set as this thread's own, and it is valid until the thread exits.
     let thread = unsafe { &mut *state };
     super::signal::inherit_mask(thread);
     life::hear_of_end();
@@ -73,7 +73,7 @@ pub fn is_running(tid: u32) -> bool {
     if row.is_null() {
         return false;
     }
-    // SAFETY: rows stay mapped.
+    // SAFETY: `ROWS` has only rows of the ledger, which stay mapped; the row is read by atomics.
     let row = unsafe { ThreadRow::new(row.cast()) };
     row.kernel_id() == tid && row.is_waiting() == Some(false)
 }

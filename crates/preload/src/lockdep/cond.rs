@@ -172,7 +172,7 @@ pub fn forget(c: Cond) {
 
 /// The calling thread holds the lock at `address`, as far as is known.
 pub fn is_held(address: u64) -> bool {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     unsafe { tls::get().as_ref() }.is_some_and(|thread| thread.find(address).is_some())
 }
 
@@ -188,10 +188,10 @@ pub unsafe fn wait(
     timed: u16,
     wait: impl FnOnce(u32) -> c_int,
 ) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return wait(0) };
     let Some(i) = thread.find(m as u64) else {
-        // SAFETY: the caller's mutex.
+        // SAFETY: the caller promises its mutex, and the stub's `site`, as `not_held` asks.
         return unsafe { not_held(thread, m, site, wait) };
     };
     thread.did(event::COND_WAIT);
@@ -273,6 +273,9 @@ fn nested(
 /// A condition wait with a mutex that the thread does not hold. A mutex that knows its owner
 /// refuses; any other is unlocked, whichever thread holds it, and this thread holds it when the
 /// wait is over.
+///
+/// # Safety
+/// `m` points to the caller's mutex; `site` is as the stub passes it.
 #[cold]
 unsafe fn not_held(
     thread: &mut ThreadState,
@@ -280,17 +283,18 @@ unsafe fn not_held(
     site: u64,
     wait: impl FnOnce(u32) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `is_locked` asks.
     let (locked, known) = unsafe { (mutex::is_locked(m), identity::known(m)) };
     let ident = match known {
         // Nobody has locked it yet: that is the news.
-        // SAFETY: as above.
+        // SAFETY: the program passed `m` to this call, so it points to its mutex, as `identify`
+        // asks.
         None if !locked => unsafe { identity::identify(m, Birth::FirstAcquire) },
         _ => known,
     };
     // Locked before there was anybody to see it.
     let Some(ident) = ident else { return wait(0) };
-    // SAFETY: as above.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of` asks.
     let kind = unsafe { identity::kind_of(m) };
     if kind & (mutex_kind::TYPE | mutex_kind::ROBUST) != 0 {
         let result = wait(0);

@@ -12,7 +12,7 @@ use crate::os::{time, tls};
 /// The calling thread is in a wait that is seen: for a lock of an interposed library that waits by
 /// a futex.
 pub fn is_in_wait() -> bool {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     unsafe { tls::get().as_mut() }.is_some_and(|thread| thread.wait_frame().is_some())
 }
 

@@ -66,7 +66,7 @@ pub fn hangs(thread: &mut ThreadState) {
 /// The process exits, by the calling thread.
 pub fn exits() {
     // A vforked child has its parent's memory.
-    // SAFETY: as `watch::thread`.
+    // SAFETY: `raw` is this thread's own state or the detached one, and both stay mapped.
     if holds_any() && unsafe { &*tls::raw() }.tid() == sys::gettid() {
         look(0, 0, true);
     }
@@ -75,7 +75,7 @@ pub fn exits() {
 #[cold]
 #[inline(never)]
 fn look(place: u64, except: u64, exits: bool) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     // A handler's frames are on top of what it interrupts, or on another stack.
     if thread.in_signal() != 0 {

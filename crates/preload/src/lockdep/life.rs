@@ -32,7 +32,7 @@ pub unsafe fn begin<L: Watched>(
     let was_held = unsafe { tell_if_held(lock, finding_kind::HELD_INITIALISED) };
     let result = init();
     let stack = match result {
-        // SAFETY: just initialised.
+        // SAFETY: `init` answered 0, so the caller's memory is an initialised lock now.
         0 => unsafe { identity::begin(lock, asks_where) },
         _ => None,
     };
@@ -48,7 +48,7 @@ pub unsafe fn end<L: Watched>(
     lock: *mut L,
     destroy: impl FnOnce() -> c_int,
 ) -> (c_int, Option<u32>) {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises its lock, as `tell_if_held` asks.
     unsafe { tell_if_held(lock, finding_kind::HELD_DESTROYED) };
     let result = destroy();
     let stack = match result {
@@ -60,9 +60,12 @@ pub unsafe fn end<L: Watched>(
 }
 
 /// Records what happens to a held lock. Returns whether a thread holds it.
+///
+/// # Safety
+/// `lock` points to memory that is large enough for such a lock.
 unsafe fn tell_if_held<L: Watched>(lock: *mut L, kind: u8) -> bool {
     let addr = lock as u64;
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises memory that is large enough for such a lock.
     let is_asked = unsafe { L::may_be_held(lock) };
     is_asked
         && watch::thread()

@@ -61,7 +61,7 @@ pub unsafe fn enter(lock: &'static Lock, site: u64, back: Return) -> bool {
         return true;
     }
     let lock = Acquire { addr, ident, mode: 0, site };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     let is_reserved = unsafe { watch::before_past(thread, lock, back) };
     if is_reserved {
         // Nobody of the program's has acquired anything that is to be counted.
@@ -73,7 +73,7 @@ pub unsafe fn enter(lock: &'static Lock, site: u64, back: Return) -> bool {
 /// The calling thread comes back from the loader.
 pub fn leave(lock: &'static Lock) {
     // In a child that was forked meanwhile the thread's state is another.
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         watch::released(thread, lock.address(), None);
     }

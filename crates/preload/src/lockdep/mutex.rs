@@ -22,6 +22,9 @@ use crate::stack::unwind::Frame;
 type Mutex = *mut pthread_mutex_t;
 
 /// Somebody holds the mutex, by its own word.
+///
+/// # Safety
+/// `m` points to a mutex, or to memory that is large enough for one.
 pub unsafe fn is_locked(m: Mutex) -> bool {
     // SAFETY: the caller's mutex, of which this is a field.
     unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() != 0 }
@@ -29,6 +32,10 @@ pub unsafe fn is_locked(m: Mutex) -> bool {
 
 /// The fast path: an ordinary mutex that we know, taken in a chain that we know. `stack` is where
 /// the call has put `site`, its return address.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_lock`; `stack` is where the call has put
+/// `site`.
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> c_int {
     // SAFETY: the caller's mutex. As `watch::thread`; a detached thread has no room.
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
@@ -36,19 +43,24 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> 
         .filter(|&ident| without_patches::acquires(ident))
         .and_then(|ident| Some((ident, thread.chain(ident, 0)?)))
     else {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own arguments go on unchanged, and `stack` is where its call put
+        // `site`.
         return unsafe { lock_otherwise(m, site, stack) };
     };
     let Some(probe) = thread.known(chain, site) else {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own arguments go on unchanged, and `chain` is that of `ident` in
+        // `thread`.
         return unsafe { lock_past_wrappers(m, site, stack, thread, ident, chain) };
     };
     thread.reserve_in(chain, ident, 0, site, probe);
-    // SAFETY: forwarded, reserved.
+    // SAFETY: the entry was just reserved for the program's mutex, as `lock_reserved` asks.
     unsafe { lock_reserved(m, thread) }
 }
 
 /// As [`lock`], past wrappers.
+///
+/// # Safety
+/// As for [`lock`]; `chain` is that of `ident` in `thread`, the calling thread's state.
 #[inline(never)]
 unsafe extern "C-unwind" fn lock_past_wrappers(
     m: Mutex,
@@ -58,36 +70,43 @@ unsafe extern "C-unwind" fn lock_past_wrappers(
     ident: Ident,
     chain: Chain,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `stack` is where the call put `site`, and it has not
+    // returned.
     let found = unsafe { callsite::known_past(site, stack, |site| thread.known(chain, site)) };
     let Some((deep, probe)) = found else {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `m` goes on unchanged, and `chain` is that of `ident` in
+        // `thread`.
         return unsafe { lock_past_frames(m, site, thread, ident, chain) };
     };
     thread.reserve_in(chain, ident, 0, deep, probe);
-    // SAFETY: forwarded, reserved.
+    // SAFETY: the entry was just reserved for the program's mutex, as `lock_reserved` asks.
     unsafe { lock_reserved(m, thread) }
 }
 
 /// Takes the mutex that was reserved.
+///
+/// # Safety
+/// `m` is the caller's mutex, whose entry `thread` has reserved.
 #[inline(always)]
 unsafe fn lock_reserved(m: Mutex, thread: &mut ThreadState) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the program asked to lock its own `m`, and a trylock needs of it no more than that.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if result == 0 {
         thread.acquired(m as u64);
         return 0;
     }
-    // SAFETY: forwarded; an ordinary mutex.
+    // SAFETY: the entry of the program's `m` is reserved, and the mutex is an ordinary one.
     unsafe { lock_contended(m, thread, result) }
 }
 
+/// # Safety
+/// `m` is the caller's ordinary mutex, whose entry `thread` has reserved.
 #[cold]
 #[inline(never)]
 unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program asked to lock its own `m`, which stays during the wait.
     let blocking = || unsafe { Blocking { relock_fails: false, owner: owner_here(m) } };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_lock` gets the program's own `m` unchanged, as without us.
     let block = move || unsafe { real::pthread_mutex_lock(m) };
     watch::contended(thread, m as u64, result, blocking, block)
 }
@@ -95,6 +114,9 @@ unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c
 /// As [`lock`], past wrappers that may have a frame pointer. It is jumped to, as the last thing
 /// that is done before, when stack and registers are again as the program called: so its frame is
 /// at hand here.
+///
+/// # Safety
+/// As for [`lock_past_wrappers`]; jumped to, stack and registers are as the program called.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn lock_past_frames(
     m: Mutex,
@@ -118,6 +140,8 @@ unsafe extern "C-unwind" fn lock_past_frames(
     )
 }
 
+/// # Safety
+/// As for [`lock_past_wrappers`]; `stack` is where the return address is, and `rbp` the caller's.
 unsafe extern "C-unwind" fn lock_past_frames_at(
     m: Mutex,
     stack: *const u64,
@@ -132,15 +156,19 @@ unsafe extern "C-unwind" fn lock_past_frames_at(
     // SAFETY: the frame of the call to us.
     let found = unsafe { callsite::known_past_frames(call, |site| thread.known(chain, site)) };
     let Some((deep, probe)) = found else {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `m` goes on unchanged, and `site` is the return address of its
+        // call.
         return unsafe { lock_slowly(m, site, Return::UNKNOWN) };
     };
     thread.reserve_in(chain, ident, 0, deep, probe);
-    // SAFETY: forwarded, reserved.
+    // SAFETY: the entry was just reserved for the program's mutex, as `lock_reserved` asks.
     unsafe { lock_reserved(m, thread) }
 }
 
 /// [`lock_slowly`] with the caller's frame pointer: as [`lock_past_frames`], it is jumped to.
+///
+/// # Safety
+/// As for [`lock`]; jumped to, stack and registers are as the program called.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
     naked_asm!(
@@ -153,6 +181,9 @@ unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u6
 }
 
 /// As [`lock`], for any mutex.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_lock`; the stub passes `site` and `back`.
 #[inline(never)]
 unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded; as the stub passes it.
@@ -163,7 +194,8 @@ unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_
 
 impl Watched for pthread_mutex_t {
     unsafe fn may_be_held(m: Mutex) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises memory that is large enough for a mutex, which both only
+        // read.
         unsafe { identity::stamped(m).is_some() && is_locked(m) }
     }
 
@@ -184,28 +216,37 @@ impl Watched for pthread_mutex_t {
     /// The fast path is that of [`lock`], after the fact.
     #[inline(always)]
     unsafe fn try_acquire(m: Mutex, _mode: u16, site: u64, back: Return) -> c_int {
-        // SAFETY: the caller's mutex.
+        // SAFETY: the caller promises its mutex, and the stub's `site` and `back`, as `trylock`
+        // asks.
         unsafe { trylock(m, site, back) }
     }
 }
 
 /// Kernel thread id of the owner, as the mutex names it; it is a thread of this process. That of
 /// an inherited mutex may be its parent's.
+///
+/// # Safety
+/// `m` points to the caller's mutex.
 #[cold]
 unsafe fn owner_here(m: Mutex) -> u32 {
     match inherited::is_inherited(m as u64) {
         true => 0,
-        // SAFETY: the caller's mutex.
+        // SAFETY: the program passed `m` to this call, so it points to its mutex, as `owner` asks.
         false => unsafe { owner(m) },
     }
 }
 
 /// Kernel thread id of the owner, as the mutex names it.
+///
+/// # Safety
+/// `m` points to the caller's mutex.
 unsafe fn owner(m: Mutex) -> u32 {
     // SAFETY: the caller's mutex, of which this is a field.
     unsafe { m.cast::<u32>().byte_add(mutex::OWNER.always()).read_volatile() }
 }
 
+/// # Safety
+/// `m` points to the caller's mutex, which `lock` describes; the stub passes `back`.
 #[inline(always)]
 unsafe fn acquire(
     m: Mutex,
@@ -214,12 +255,13 @@ unsafe fn acquire(
     back: Return,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of` asks.
     let kind = unsafe { kind_of(m) };
     if kind & mutex_kind::TYPE == mutex_kind::RECURSIVE
         && !thread.is_idle()
         && thread.find(lock.addr).is_some()
-        // SAFETY: the caller's mutex.
+        // SAFETY: the program passed `m` to this call, so it points to its mutex, as `is_parents`
+        // asks.
         && !unsafe { is_parents(m) }
     {
         let result = block();
@@ -229,9 +271,10 @@ unsafe fn acquire(
         return result;
     }
     let relock_fails = kind & mutex_kind::TYPE == mutex_kind::ERRORCHECK
-        // SAFETY: the caller's mutex.
+        // SAFETY: the program passed `m` to this call, so it points to its mutex, as `is_parents`
+        // asks.
         && !unsafe { is_parents(m) };
-    // SAFETY: the caller's mutex.
+    // SAFETY: the caller promises its mutex, and the stub's `back`, as both functions ask.
     unsafe {
         match kind & mutex_kind::SPECIAL {
             0 => acquire_plain(m, thread, lock, back, relock_fails, block),
@@ -242,11 +285,16 @@ unsafe fn acquire(
 
 /// In a forked child: the mutex is inherited, and still locked by its parent's word. The calling
 /// thread holds it, but its kernel thread id is another: the mutex does not take it for its owner.
+///
+/// # Safety
+/// `m` points to the caller's mutex.
 unsafe fn is_parents(m: Mutex) -> bool {
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `owner` asks.
     inherited::is_inherited(m as u64) && unsafe { owner(m) } != sys::gettid()
 }
 
+/// # Safety
+/// As for [`acquire`]; the mutex is neither robust nor has it a priority protocol.
 #[inline(always)]
 unsafe fn acquire_plain(
     m: Mutex,
@@ -256,15 +304,18 @@ unsafe fn acquire_plain(
     relock_fails: bool,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `owner_here` asks.
     let blocking = move || unsafe { Blocking { relock_fails, owner: owner_here(m) } };
-    // SAFETY: forwarded.
+    // SAFETY: the program asked to lock its own `m`, and a trylock needs of it no more than that.
     let try_lock = move || unsafe { real::pthread_mutex_trylock(m) };
     // SAFETY: as the stub passes it.
     unsafe { watch::acquire(thread, lock, back, blocking, try_lock, block) }
 }
 
 /// Robust, PI, PP: a trylock is not just a lock that does not wait.
+///
+/// # Safety
+/// As for [`acquire`].
 #[cold]
 unsafe fn acquire_special(
     m: Mutex,
@@ -293,7 +344,7 @@ unsafe fn acquire_special(
         }
     };
     watch::settle(thread, lock.addr, result);
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of` asks.
     let robust = unsafe { kind_of(m) } & mutex_kind::ROBUST != 0;
     if robust && (result == 0 || result == libc::EOWNERDEAD) {
         thread.mark_robust(result == libc::EOWNERDEAD);
@@ -302,15 +353,19 @@ unsafe fn acquire_special(
 }
 
 /// `pthread_mutex_setprioceiling`: takes the mutex for it, and gives it up again.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_setprioceiling`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn setprioceiling(
     m: Mutex,
     ceiling: c_int,
     old: *mut c_int,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_setprioceiling` gets the program's own arguments unchanged,
+    // as without us.
     let block = || unsafe { real::pthread_mutex_setprioceiling(m, ceiling, old) };
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of` asks.
     if unsafe { identity::kind_of(m) } & mutex_kind::PROTECT == 0 {
         // It fails, and leaves the mutex alone.
         return block();
@@ -330,12 +385,16 @@ pub unsafe extern "C-unwind" fn setprioceiling(
 }
 
 /// `pthread_mutex_trylock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_trylock`; the stub passes `site` and `back`.
 #[inline(always)]
 unsafe fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_trylock` gets the program's own `m` unchanged, as without us.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if result == 0 {
-        // SAFETY: as in `lock`.
+        // SAFETY: `m` is the program's mutex, just taken; `raw` is this thread's own state, or has
+        // room for nothing.
         let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
         let is_known = ident.is_some_and(|ident| {
             // SAFETY: as the stub passes it.
@@ -346,17 +405,21 @@ unsafe fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
             return 0;
         }
     }
-    // SAFETY: forwarded.
+    // SAFETY: the program's own `m` goes on unchanged, with the answer that its trylock got.
     unsafe { tried_slowly(m, site, back, result) }
 }
 
 /// As [`trylock`], for any mutex and `result`.
+///
+/// # Safety
+/// As for [`trylock`], of which `result` is the answer.
 #[inline(never)]
 unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_int {
     if (result == 0 || result == libc::EOWNERDEAD)
         && let Some((thread, ident)) = watch::subject(m)
     {
-        // SAFETY: the caller's mutex.
+        // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of`
+        // asks.
         let recursive = unsafe { kind_of(m) } & mutex_kind::TYPE == mutex_kind::RECURSIVE;
         if recursive && thread.recurse(m as u64) {
             return result;
@@ -372,20 +435,23 @@ unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_unlock`.
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
     // SAFETY: as `watch::thread`; a detached thread holds nothing.
     let thread = unsafe { &mut *tls::raw() };
     if !thread.is_innermost(m as u64) {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
         return unsafe { unlock_otherwise(m) };
     }
     if without_patches::RELEASE {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without
+        // us.
         let forward = || unsafe { real::pthread_mutex_unlock(m) };
         let oddly = |thread: &mut ThreadState| misuse::released_oddly(thread, m as u64);
         return without_patches::unlock(thread, m as u64, forward, oddly);
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     // The mutex may be gone by now: even its address comes from the entry.
     if result == 0 && thread.release_top() {
@@ -396,33 +462,38 @@ pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
 }
 
 /// Not the innermost, or not held at all.
+///
+/// # Safety
+/// `m` is the mutex of the program's call of `pthread_mutex_unlock`.
 #[inline(never)]
 unsafe fn unlock_otherwise(m: Mutex) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
         return unsafe { unlock_detached(m) };
     };
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `destroyed` asks.
     if let Some(destroyed) = unsafe { identity::destroyed(m) } {
         misuse::used_after_destroy(thread, m as u64, &destroyed);
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without
+        // us.
         return unsafe { real::pthread_mutex_unlock(m) };
     }
     let held = thread.find(m as u64).is_some();
     // SAFETY: the caller's mutex, still locked.
     let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
     if known.is_none() {
-        // SAFETY: the caller's mutex.
+        // SAFETY: `m` points to the program's mutex, whose memory tells its kind.
         unsafe { first_use::tell(m) };
     }
     let ident = match known {
         // Nobody has locked it yet: that is the news.
-        // SAFETY: as above.
+        // SAFETY: the program passed `m` to this call, so it points to its mutex, as `identify`
+        // asks.
         None if !locked => unsafe { identity::identify(m, Birth::FirstAcquire) },
         _ => known,
     };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     match (result, ident) {
         // As in `top_unlocked_oddly`.
@@ -436,16 +507,20 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
 }
 
 /// By a thread that is not watched: a child's, perhaps, that has it from its parent.
+///
+/// # Safety
+/// `m` is the mutex of the program's call of `pthread_mutex_unlock`.
 #[cold]
 unsafe fn unlock_detached(m: Mutex) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     match result {
         0 => inherited::unlocked(m as u64),
         libc::EPERM => {
             if let Some(thread) = inherited_holder(m as u64)
                 // The child has not met it: its stamp is the parent's.
-                // SAFETY: the caller's mutex.
+                // SAFETY: the program passed `m` to this call, so it points to its mutex, as
+                // `identify` asks.
                 && let Some(ident) = unsafe { identity::identify(m, Birth::FirstAcquire) }
             {
                 misuse::unlock_refused(thread, m as u64, ident, result);
@@ -457,8 +532,12 @@ unsafe fn unlock_detached(m: Mutex) -> c_int {
 }
 
 /// A robust mutex whose owner died is usable again.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_consistent`.
 pub unsafe extern "C-unwind" fn consistent(m: Mutex, _site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_consistent` gets the program's own `m` unchanged, as without
+    // us.
     let result = unsafe { real::pthread_mutex_consistent(m) };
     if result == 0
         && let Some(thread) = watch::thread()

@@ -55,7 +55,7 @@ pub fn forked() {
 }
 
 fn own_state() -> Option<&'static mut ThreadState> {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     unsafe { tls::get().as_mut() }
 }
 
@@ -122,7 +122,7 @@ pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
     // SAFETY: the call is about to look at it.
     let Some(ident) = (unsafe { ident(control, site) }) else { return false };
     let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if !unsafe { watch::before_past(thread, lock, back) } {
         return false;
     }
@@ -216,7 +216,7 @@ pub unsafe fn is_done(control: u64, site: u64, back: Return) {
     }
     let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
     // With nothing held, too: a joiner of the thread waits for what it waits for.
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if unsafe { watch::before_past(thread, lock, back) } {
         thread.abandon();
     }

@@ -19,6 +19,9 @@ type RwLock = *mut pthread_rwlock_t;
 
 /// Somebody holds the lock, by its own word: `__readers` counts readers from bit 3 and
 /// marks a writer in bit 1.
+///
+/// # Safety
+/// `l` points to a lock, or to memory that is large enough for one.
 unsafe fn is_locked(l: RwLock) -> bool {
     // SAFETY: the caller's lock, of which this is a field.
     unsafe { l.cast::<u32>().byte_add(rwlock::READERS.always()).read_volatile() >> 1 != 0 }
@@ -26,7 +29,8 @@ unsafe fn is_locked(l: RwLock) -> bool {
 
 impl Watched for pthread_rwlock_t {
     unsafe fn may_be_held(l: RwLock) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises memory that is large enough for such a lock, which both only
+        // read.
         unsafe { identity::stamped(l).is_some() && is_locked(l) }
     }
 
@@ -35,7 +39,7 @@ impl Watched for pthread_rwlock_t {
         if mode & mode::READ == 0 {
             return mode;
         }
-        // SAFETY: the caller's lock.
+        // SAFETY: the caller promises its lock, whose flags `kind` reads.
         match unsafe { Self::kind(this) } {
             lock_kind::RWLOCK_WRITER => mode,
             _ => mode | mode::READ_RECURSIVE,
@@ -43,26 +47,30 @@ impl Watched for pthread_rwlock_t {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without
+        // us.
         let result = unsafe { real::pthread_rwlock_unlock(l) };
         inherited::unlocked(l as u64);
         return result;
     };
     thread.did(event::RWLOCK);
     if !thread.is_innermost(l as u64) {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `l` goes on unchanged, as `pthread_rwlock_unlock` would get it.
         return unsafe { unlock_otherwise(l, thread) };
     }
     if without_patches::RELEASE {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without
+        // us.
         let forward = || unsafe { real::pthread_rwlock_unlock(l) };
         let oddly = |thread: &mut ThreadState| watch::released(thread, l as u64, None);
         return without_patches::unlock(thread, l as u64, forward, oddly);
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without us.
     let result = unsafe { real::pthread_rwlock_unlock(l) };
     if result == 0 {
         watch::released(thread, l as u64, None);
@@ -71,29 +79,34 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
 }
 
 /// Not the innermost, or not held at all.
+///
+/// # Safety
+/// `l` is the lock of the program's call of `pthread_rwlock_unlock`.
 #[cold]
 unsafe fn unlock_otherwise(l: RwLock, thread: &mut ThreadState) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: the program passed `l` to this call, so it points to its lock, as `destroyed` asks.
     if let Some(destroyed) = unsafe { identity::destroyed(l) } {
         misuse::used_after_destroy(thread, l as u64, &destroyed);
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without
+        // us.
         return unsafe { real::pthread_rwlock_unlock(l) };
     }
     // Who it is must be asked before it may be gone.
-    // SAFETY: the caller's lock.
+    // SAFETY: the program passed `l` to this call, so it points to its lock, as `is_locked` asks.
     let (locked, known) = unsafe { (is_locked(l), identity::known(l)) };
     if known.is_none() {
-        // SAFETY: the caller's lock.
+        // SAFETY: `l` points to the program's lock, whose memory tells its kind.
         unsafe { first_use::tell(l) };
     }
     let is_unlocked = !locked && thread.find(l as u64).is_none();
     let ident = match known {
         // Nobody has locked it yet: that is the news.
-        // SAFETY: as above.
+        // SAFETY: the program passed `l` to this call, so it points to its lock, as `identify`
+        // asks.
         None if is_unlocked => unsafe { identity::identify(l, Birth::FirstAcquire) },
         _ => known,
     };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without us.
     let result = unsafe { real::pthread_rwlock_unlock(l) };
     match ident {
         _ if result != 0 => {}

@@ -34,7 +34,7 @@ pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) {
     sync::semaphore_begins(s as u64, (shared == 0).then_some(value));
     cond::forget_kept(s as u64);
     if shared == 0 && value == 1 && identity::can_stamp() {
-        // SAFETY: just initialised.
+        // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
         unsafe { identity::identify(s, Birth::Init) };
     }
 }
@@ -60,7 +60,7 @@ pub unsafe fn end(s: Semaphore) {
 /// The thread and the semaphore, if that is a lock.
 #[inline(always)]
 fn lock(s: Semaphore) -> Option<(&'static mut ThreadState, Ident)> {
-    // SAFETY: the caller's semaphore.
+    // SAFETY: wrappers pass the semaphore of the program's own call, whose memory may have a stamp.
     let ident = unsafe { identity::stamped(s) }?;
     Some((watch::thread()?, ident))
 }
@@ -73,14 +73,16 @@ fn hand_over(thread: Option<&mut ThreadState>, s: Semaphore, ident: Ident) {
     state::with_core(|core| core.hand_over(thread, s as u64, ident));
 }
 
+/// # Safety
+/// The arguments keep the contract of `sem_post`.
 pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
     // SAFETY: as `watch::thread`; a detached thread holds nothing.
     let thread = unsafe { &mut *tls::raw() };
     if !thread.is_innermost(s as u64) || thread.in_signal() != 0 {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `s` goes on unchanged, as `sem_post` would get it.
         return unsafe { post_otherwise(s) };
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
     let result = unsafe { real::sem_post(s) };
     // It may be gone by now, even from the entry: a handler, too, may have posted it.
     if result == 0 && !thread.release_innermost(s as u64) {
@@ -89,21 +91,24 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
     result
 }
 
+/// # Safety
+/// `s` is the semaphore of the program's call of `sem_post`.
 #[inline(never)]
 unsafe fn post_otherwise(s: Semaphore) -> c_int {
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `stamped`
+    // asks.
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
-        // SAFETY: the caller's semaphore.
+        // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
         sync::shares_by_post();
         cond::posts(s as u64);
         sync::semaphore_posts(s as u64);
-        // SAFETY: forwarded.
+        // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
         return unsafe { real::sem_post(s) };
     };
     match watch::thread() {
         Some(thread) if thread.releases_semaphore(s as u64) => {
-            // SAFETY: forwarded.
+            // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
             let result = unsafe { real::sem_post(s) };
             if result == 0 {
                 misuse::released_oddly(thread, s as u64);
@@ -114,7 +119,7 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
             sync::shares_by_post();
             cond::posts(s as u64);
             hand_over(thread, s, ident);
-            // SAFETY: forwarded.
+            // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
             unsafe { real::sem_post(s) }
         }
     }
@@ -136,10 +141,10 @@ pub unsafe fn take(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some((thread, ident)) = lock(s) else {
-        // SAFETY: the caller's semaphore.
+        // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
         left_held::idles(const { blocking_call("sem_wait") }, site);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises its semaphore, as `wait_for_event` asks.
         let result = unsafe { wait_for_event(s, mode, site, block) };
         return sync::semaphore_waited(s as u64, result);
     };
@@ -155,20 +160,20 @@ pub unsafe fn take(
         hand_over(Some(thread), s, ident);
         return block();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if !unsafe { reserve(thread, lock, back) } {
         return block();
     }
     thread.mark_semaphore();
     let errno = sys::errno();
-    // SAFETY: forwarded.
+    // SAFETY: the program asked to take its own `s`, and a trywait needs of it no more than that.
     if unsafe { real::sem_trywait(s) } == 0 {
         // SAFETY: the caller's semaphore, just taken.
         unsafe { taken(thread, s, ident) };
         return 0;
     }
     sys::set_errno(errno);
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the caller promises its semaphore, and its entry was just reserved.
     unsafe { contended(thread, s, ident, block) }
 }
 
@@ -183,7 +188,7 @@ unsafe fn wait_for_event(
     site: u64,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return block() };
     if thread.is_idle() || !cond::others_held(thread, s as u64) {
         return block();
@@ -192,7 +197,8 @@ unsafe fn wait_for_event(
     // Each semaphore that is waited for here is another wait.
     let ident = ThreadState::ident_of_object(wait.addr);
     // A thread that finds an unused post does not wait: it does not depend on the next poster.
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `is_taken`
+    // asks.
     let found = if unsafe { identity::is_taken(s) } { 0 } else { mode::TRY };
     let context = Acquire { ident, mode: wait.mode | found, ..wait };
     let (node, is_new) = watch::wait_context(thread, &context);
@@ -212,14 +218,20 @@ unsafe fn wait_for_event(
 }
 
 /// Records the acquisition if it is new, and reserves its entry. False: it goes unwatched.
+///
+/// # Safety
+/// The call to which `back` belongs has not returned.
 #[inline(always)]
 unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
     thread.reserve_known(lock.ident, lock.mode, lock.site)
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the call to which `back` belongs has not returned.
         || unsafe { watch::before_past(thread, lock, back) }
 }
 
 /// The reserved entry's semaphore has been taken.
+///
+/// # Safety
+/// `s` is the caller's semaphore, just taken, whose entry `thread` has reserved.
 #[inline(always)]
 unsafe fn taken(thread: &mut ThreadState, s: Semaphore, ident: Ident) {
     thread.acquired(s as u64);
@@ -231,6 +243,8 @@ unsafe fn taken(thread: &mut ThreadState, s: Semaphore, ident: Ident) {
     }
 }
 
+/// # Safety
+/// `s` is the caller's semaphore, whose entry `thread` has reserved; `block` waits for it.
 #[cold]
 #[inline(never)]
 unsafe fn contended(
@@ -253,14 +267,16 @@ unsafe fn contended(
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `sem_trywait`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -> c_int {
     let Some((thread, ident)) = lock(s) else {
-        // SAFETY: the caller's semaphore.
+        // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
-        // SAFETY: forwarded.
+        // SAFETY: the next `sem_trywait` gets the program's own `s` unchanged, as without us.
         return sync::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
     };
-    // SAFETY: forwarded.
+    // SAFETY: the next `sem_trywait` gets the program's own `s` unchanged, as without us.
     let result = unsafe { real::sem_trywait(s) };
     let held = !thread.is_idle() && thread.find(s as u64).is_some();
     match (result, held) {

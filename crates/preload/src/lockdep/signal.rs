@@ -56,11 +56,13 @@ fn open_with(mask: u64) -> u64 {
 #[inline(always)]
 fn stack_pointer() -> u64 {
     let sp: u64;
-    // SAFETY: reads a register.
+    // SAFETY: the instruction only copies `rsp`: no memory, no flags and no stack change.
     unsafe { core::arch::asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack)) };
     sp
 }
 
+/// # Safety
+/// The kernel calls it as the handler of a signal that `install` was called for.
 unsafe extern "C-unwind" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // Acquire pairs with the Release in `install`.
     let handler = HANDLERS[signal as usize % SIGNALS].load(Acquire);
@@ -69,16 +71,18 @@ unsafe extern "C-unwind" fn on_signal(signal: c_int, info: *mut siginfo_t, conte
     }
     // SAFETY: what the program installed for this signal.
     let handler: Handler = unsafe { core::mem::transmute(handler) };
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
-        // SAFETY: forwarded.
+        // SAFETY: the kernel gave these arguments for this signal, and the program's handler gets
+        // them unchanged.
         return unsafe { handler(signal, info, context) };
     };
     let before = thread.enter_signal(signal as u32, stack_pointer(), open_with(sys::signal_mask()));
-    // SAFETY: forwarded.
+    // SAFETY: the kernel gave these arguments for this signal, and the program's handler gets them
+    // unchanged.
     unsafe { handler(signal, info, context) };
     // A handler may end its thread's watching (pthread_exit) or begin it again (fork).
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.leave_signal(before);
     }
@@ -133,6 +137,8 @@ fn now_handled(signal: c_int) {
     });
 }
 
+/// # Safety
+/// The arguments keep the contract of `sigaction`.
 pub unsafe extern "C-unwind" fn sigaction(
     signal: c_int,
     new: *const SigAction,
@@ -140,11 +146,12 @@ pub unsafe extern "C-unwind" fn sigaction(
     _site: u64,
 ) -> c_int {
     if !(1..SIGNALS as c_int).contains(&signal) {
-        // SAFETY: forwarded; it fails.
+        // SAFETY: for a signal that is none the call fails; the program's own arguments go on
+        // unchanged.
         return unsafe { real::sigaction(signal, new, old) };
     }
     let before = HANDLERS[signal as usize].load(Acquire);
-    // SAFETY: null or the caller's.
+    // SAFETY: `new` is null or the program's own action, which `sigaction` would read, too.
     let mut action = unsafe { new.as_ref() }.copied();
     let mut installed = false;
     if let Some(action) = &mut action {
@@ -159,7 +166,7 @@ pub unsafe extern "C-unwind" fn sigaction(
         HANDLERS[signal as usize].store(before, Release);
         return result;
     }
-    // SAFETY: null or the caller's.
+    // SAFETY: `old` is null or the program's own, and `sigaction` has just written there.
     if let Some(old) = unsafe { old.as_mut() }
         && old.sa_sigaction == ours()
     {
@@ -171,8 +178,11 @@ pub unsafe extern "C-unwind" fn sigaction(
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `signal`.
 pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize, _site: u64) -> usize {
-    // SAFETY: forwarded.
+    // SAFETY: the next `signal` gets the program's own `signal` and `handler` unchanged, as without
+    // us.
     let call = |handler| unsafe { real::signal(signal, handler) };
     if !(1..SIGNALS as c_int).contains(&signal) {
         // It fails.
@@ -182,8 +192,12 @@ pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize, _site: u64
 }
 
 /// `sysv_signal`, which `signal` is to programs that ask for X/Open's: the handler is called once.
+///
+/// # Safety
+/// The arguments keep the contract of `sysv_signal`.
 pub unsafe extern "C-unwind" fn sysv_signal(signal: c_int, handler: usize, _site: u64) -> usize {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sysv_signal` gets the program's own `signal` and `handler` unchanged, as
+    // without us.
     let call = |handler| unsafe { real::sysv_signal(signal, handler) };
     if !(1..SIGNALS as c_int).contains(&signal) {
         // It fails.
@@ -207,13 +221,15 @@ pub fn replace(signal: c_int, handler: usize, call: impl FnOnce(usize) -> usize)
     if old == ours() { before } else { old }
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_sigmask`.
 pub unsafe extern "C-unwind" fn pthread_sigmask(
     how: c_int,
     new: *const sigset_t,
     old: *mut sigset_t,
     _site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_sigmask` gets the program's own arguments unchanged, as without us.
     let result = unsafe { real::pthread_sigmask(how, new, old) };
     if !new.is_null() {
         mask_changed(asked(how));
@@ -221,13 +237,15 @@ pub unsafe extern "C-unwind" fn pthread_sigmask(
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `sigprocmask`.
 pub unsafe extern "C-unwind" fn sigprocmask(
     how: c_int,
     new: *const sigset_t,
     old: *mut sigset_t,
     _site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sigprocmask` gets the program's own arguments unchanged, as without us.
     let result = unsafe { real::sigprocmask(how, new, old) };
     if !new.is_null() {
         mask_changed(asked(how));
@@ -267,7 +285,7 @@ fn mask_becomes(thread: &mut ThreadState, call: MaskCall, mask: u64) {
 
 /// A long jump is about to be made, with which `mask` comes in force, if it is given.
 pub fn jumps(mask: Option<u64>) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     if let Some(mask) = mask {
         mask_becomes(thread, MaskCall::Set, mask);
@@ -284,7 +302,7 @@ fn opened(thread: &mut ThreadState, open: u64) {
 
 /// A call waits with `mask` instead of the thread's.
 pub fn waits_with(mask: u64) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         let open = open_with(mask) & !thread.open_signals();
         if open != 0 {

@@ -11,8 +11,11 @@ use crate::libc::real;
 /// `SIG_HOLD`: not a handler but "block it".
 const SIG_HOLD: usize = 2;
 
+/// # Safety
+/// The arguments keep the contract of `sigset`.
 pub unsafe extern "C-unwind" fn sigset(signal: c_int, handler: usize, _site: u64) -> usize {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sigset` gets the program's own `signal` and `handler` unchanged, as without
+    // us.
     let call = |handler| unsafe { real::sigset(signal, handler) };
     if !(1..SIGNALS as c_int).contains(&signal) {
         return call(handler);
@@ -30,8 +33,10 @@ pub unsafe extern "C-unwind" fn sigset(signal: c_int, handler: usize, _site: u64
 /// `name(argument)`, and what it asks for: forwarded, after which the mask is another.
 macro_rules! changes_mask {
     ($($name:ident($argument:ident) $call:ident;)*) => { $(
+        /// # Safety
+        /// The arguments keep the contract of the row's function.
         pub unsafe extern "C-unwind" fn $name($argument: c_int, _site: u64) -> c_int {
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             let result = unsafe { real::$name($argument) };
             signal::mask_changed(MaskCall::$call);
             result

@@ -15,6 +15,9 @@ use crate::os::readable;
 const NO_SITE: u64 = 0;
 
 /// A time to wait, null for as long as it takes, is more than none.
+///
+/// # Safety
+/// `timeout` is null or the address of the program's time: it is read only where there is memory.
 unsafe fn takes_time(timeout: *const timespec) -> bool {
     // SAFETY: the caller's time, as far as there is memory.
     let time = || unsafe { readable::value(timeout) };
@@ -22,6 +25,9 @@ unsafe fn takes_time(timeout: *const timespec) -> bool {
 }
 
 /// As [`waits_with`], for a mask that is not given (null), or of which the kernel has 8 bytes.
+///
+/// # Safety
+/// `mask` is null or the address of the program's mask: it is read only where there is memory.
 unsafe fn waits(mask: *const sigset_t) {
     if !left_held::holds_any() {
         return;
@@ -33,9 +39,12 @@ unsafe fn waits(mask: *const sigset_t) {
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `sigsuspend`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, site: u64) -> c_int {
     left_held::idles(const { blocking_call("sigsuspend") }, site);
-    // SAFETY: the caller's mask; forwarded.
+    // SAFETY: `sigsuspend` gets the program's own `mask` unchanged; `waits` reads it only where
+    // there is memory.
     unsafe {
         waits(mask);
         real::sigsuspend(mask)
@@ -43,23 +52,31 @@ pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, site: u64) -> 
 }
 
 /// BSD's, with the mask of the first 32 signals.
+///
+/// # Safety
+/// The arguments keep the contract of `sigpause`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn sigpause(mask: c_int, site: u64) -> c_int {
     left_held::idles(const { blocking_call("sigpause") }, site);
     waits_with(u64::from(mask as u32));
-    // SAFETY: forwarded.
+    // SAFETY: the next `sigpause` gets the program's own `mask` unchanged, as without us.
     unsafe { real::sigpause(mask) }
 }
 
 /// X/Open's: the thread's own mask without `signal`.
+///
+/// # Safety
+/// The arguments keep the contract of `__xpg_sigpause`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn xpg_sigpause(signal: c_int, site: u64) -> c_int {
     left_held::idles(const { blocking_call("sigpause") }, site);
     if (1..=64).contains(&signal) {
         waits_with(crate::os::sys::signal_mask() & !(1 << (signal - 1)));
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `__xpg_sigpause` gets the program's own `signal` unchanged, as without us.
     unsafe { real::__xpg_sigpause(signal) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `pselect`.
 pub unsafe extern "C-unwind" fn pselect(
     n: c_int,
     read: *mut fd_set,
@@ -68,17 +85,20 @@ pub unsafe extern "C-unwind" fn pselect(
     timeout: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    // SAFETY: the caller's time.
+    // SAFETY: `takes_time` reads the program's own time only where there is memory.
     if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("pselect") }, NO_SITE);
     }
-    // SAFETY: the caller's mask; forwarded.
+    // SAFETY: `pselect` gets the program's own arguments unchanged; `waits` reads `mask` where
+    // there is memory.
     unsafe {
         waits(mask);
         real::pselect(n, read, write, except, timeout, mask)
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `ppoll`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn ppoll(
     fds: *mut pollfd,
     n: nfds_t,
@@ -86,11 +106,12 @@ pub unsafe extern "C-unwind" fn ppoll(
     mask: *const sigset_t,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's time.
+    // SAFETY: `takes_time` reads the program's own time only where there is memory.
     if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("ppoll") }, site);
     }
-    // SAFETY: the caller's mask; forwarded.
+    // SAFETY: `ppoll` gets the program's own arguments unchanged; `waits` reads `mask` where there
+    // is memory.
     unsafe {
         waits(mask);
         real::ppoll(fds, n, timeout, mask)
@@ -98,6 +119,9 @@ pub unsafe extern "C-unwind" fn ppoll(
 }
 
 /// What fortified programs call.
+///
+/// # Safety
+/// The arguments keep the contract of `__ppoll_chk`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn ppoll_chk(
     fds: *mut pollfd,
     n: nfds_t,
@@ -106,17 +130,20 @@ pub unsafe extern "C-unwind" fn ppoll_chk(
     len: usize,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's time.
+    // SAFETY: `takes_time` reads the program's own time only where there is memory.
     if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("ppoll") }, site);
     }
-    // SAFETY: the caller's mask; forwarded.
+    // SAFETY: `__ppoll_chk` gets the program's own arguments unchanged; `waits` reads `mask` where
+    // there is memory.
     unsafe {
         waits(mask);
         real::__ppoll_chk(fds, n, timeout, mask, len)
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `epoll_pwait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn epoll_pwait(
     epoll: c_int,
     events: *mut epoll_event,
@@ -128,13 +155,16 @@ pub unsafe extern "C-unwind" fn epoll_pwait(
     if timeout != 0 {
         left_held::idles(const { blocking_call("epoll_pwait") }, site);
     }
-    // SAFETY: the caller's mask; forwarded.
+    // SAFETY: `epoll_pwait` gets the program's own arguments unchanged; `waits` reads `mask` where
+    // there is memory.
     unsafe {
         waits(mask);
         real::epoll_pwait(epoll, events, n, timeout, mask)
     }
 }
 
+/// # Safety
+/// The arguments keep the contract of `epoll_pwait2`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn epoll_pwait2(
     epoll: c_int,
     events: *mut epoll_event,
@@ -143,11 +173,12 @@ pub unsafe extern "C-unwind" fn epoll_pwait2(
     mask: *const sigset_t,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's time.
+    // SAFETY: `takes_time` reads the program's own time only where there is memory.
     if left_held::holds_any() && unsafe { takes_time(timeout) } {
         left_held::idles(const { blocking_call("epoll_pwait2") }, site);
     }
-    // SAFETY: the caller's mask; forwarded.
+    // SAFETY: `epoll_pwait2` gets the program's own arguments unchanged; `waits` reads `mask` where
+    // there is memory.
     unsafe {
         waits(mask);
         real::epoll_pwait2(epoll, events, n, timeout, mask)

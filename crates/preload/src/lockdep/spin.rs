@@ -18,7 +18,7 @@ type Spin = *mut pthread_spinlock_t;
 
 impl Watched for SpinLock {
     unsafe fn may_be_held(this: *mut Self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: a spinlock is known by its address alone, so its memory is not touched.
         unsafe { identity::known(this) }.is_some()
     }
 }
@@ -40,19 +40,23 @@ fn free_word() -> c_int {
 }
 
 /// Not the innermost, or not held at all.
+///
+/// # Safety
+/// `l` is the spinlock of the program's call of `pthread_spin_unlock`.
 #[cold]
 unsafe fn unlock_otherwise(l: Spin, thread: &mut ThreadState) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: the program passed `l` to be unlocked: it is its spinlock, one aligned word, read as
+    // volatile.
     let is_free = unsafe { l.cast_const().read_volatile() } == free_word();
     let is_unlocked = is_free && thread.find(l as u64).is_none();
-    // SAFETY: the caller's lock.
+    // SAFETY: a spinlock is known by its address alone, so its memory is not touched.
     let ident = match unsafe { identity::known(spin_lock(l)) } {
         // Nobody has locked it yet: that is the news.
-        // SAFETY: as above.
+        // SAFETY: a spinlock is known by its address alone, so its memory is not touched.
         None if is_unlocked => unsafe { identity::identify(spin_lock(l), Birth::FirstAcquire) },
         known => known,
     };
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without us.
     let result = unsafe { real::pthread_spin_unlock(l) };
     match ident {
         Some(ident) if is_unlocked => misuse::bad_unlock(thread, l as u64, ident, false),
@@ -61,26 +65,31 @@ unsafe fn unlock_otherwise(l: Spin, thread: &mut ThreadState) -> c_int {
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_spin_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without
+        // us.
         let result = unsafe { real::pthread_spin_unlock(l) };
         inherited::unlocked(l as u64);
         return result;
     };
     if thread.is_innermost(l as u64) {
         if without_patches::RELEASE {
-            // SAFETY: forwarded.
+            // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as
+            // without us.
             let forward = || unsafe { real::pthread_spin_unlock(l) };
             let oddly = |thread: &mut ThreadState| watch::released(thread, l as u64, None);
             return without_patches::unlock(thread, l as u64, forward, oddly);
         }
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without
+        // us.
         let result = unsafe { real::pthread_spin_unlock(l) };
         watch::released(thread, l as u64, None);
         return result;
     }
-    // SAFETY: forwarded.
+    // SAFETY: the program's own `l` goes on unchanged, as `pthread_spin_unlock` would get it.
     unsafe { unlock_otherwise(l, thread) }
 }

@@ -12,7 +12,7 @@ use crate::recorder::state;
 
 /// What the thread does next may be how others learn of what it made.
 pub fn shares() {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.shares();
     }
@@ -20,7 +20,7 @@ pub fn shares() {
 
 /// As [`shares`], by a post of a semaphore that is no lock.
 pub fn shares_by_post() {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.shares();
         thread.did(event::HAND_OVER);

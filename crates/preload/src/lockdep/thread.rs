@@ -68,7 +68,7 @@ fn take_slot(passage: Passage) -> Option<&'static Slot> {
         !slot.taken.load(Relaxed)
             && slot.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok()
     })?;
-    // SAFETY: taken by us.
+    // SAFETY: the exchange above gave this slot to us alone, and its new thread does not exist yet.
     unsafe { *slot.passage.get() = passage };
     Some(slot)
 }
@@ -77,6 +77,9 @@ fn take_slot(passage: Passage) -> Option<&'static Slot> {
 static THREADS: SideTable = SideTable::new();
 
 /// `pthread_create`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_create`.
 pub unsafe fn create(
     t: *mut pthread_t,
     attr: *const pthread_attr_t,
@@ -85,7 +88,8 @@ pub unsafe fn create(
 ) -> c_int {
     let handed = match announce(start as *const (), argument) {
         Some(slot) => slot,
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_create` gets the program's own arguments unchanged, as without
+        // us.
         None => return unsafe { real::pthread_create(t, attr, start, argument) },
     };
     // SAFETY: forwarded, with our start routine and its slot.
@@ -95,10 +99,13 @@ pub unsafe fn create(
 }
 
 /// `thrd_create`.
+///
+/// # Safety
+/// The arguments keep the contract of `thrd_create`.
 pub unsafe fn create_c11(t: *mut pthread_t, start: StartC11, argument: *mut c_void) -> c_int {
     let handed = match announce(start as *const (), argument) {
         Some(slot) => slot,
-        // SAFETY: forwarded.
+        // SAFETY: the next `thrd_create` gets the program's own arguments unchanged, as without us.
         None => return unsafe { real::thrd_create(t, start, argument) },
     };
     // SAFETY: forwarded, with our start routine and its slot.
@@ -174,9 +181,10 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     // SAFETY: the caller's promise; the passage was stored before the thread began, and stays until
     // we give the slot back.
     let slot = unsafe { &*slot.cast::<Slot>() };
-    // SAFETY: as above.
+    // SAFETY: the passage was stored before the thread began, and nobody writes it until we give
+    // the slot back.
     let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `work` has room for a `Work`.
     unsafe { work.write(Work { start, argument }) };
     let thread = attached::attach(segment, stack);
     // A signal handler may have attached the thread before us.
@@ -185,7 +193,7 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     }
     if let Some(thread) = thread {
         let id = thread.id();
-        // SAFETY: no arguments.
+        // SAFETY: `pthread_self` takes no arguments and only reads the thread's own descriptor.
         let own = unsafe { libc::pthread_self() };
         state::with_core(|core| {
             // A handle is given again once nobody can join the thread that had it.
@@ -258,32 +266,46 @@ fn sleeping_join(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_in
     joining(t, site, mode, join)
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_join`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_join` gets the program's own `t` and `value` unchanged, as without
+    // us.
     sleeping_join(t, site, 0, || unsafe { real::pthread_join(t, value) })
 }
 
 /// `thrd_join`.
+///
+/// # Safety
+/// The arguments keep the contract of `thrd_join`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn join_c11(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `thrd_join` gets the program's own `t` and `value` unchanged, as without us.
     sleeping_join(t, site, 0, || unsafe { real::thrd_join(t, value) })
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_timedjoin_np`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn timedjoin(
     t: pthread_t,
     value: *mut *mut c_void,
     timeout: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_timedjoin_np` gets the program's own arguments unchanged, as
+    // without us.
     sleeping_join(t, site, mode::TIMED, || unsafe { real::pthread_timedjoin_np(t, value, timeout) })
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_tryjoin_np`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn tryjoin(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_tryjoin_np` gets the program's own `t` and `value` unchanged, as
+    // without us.
     joining(t, site, mode::TIMED | mode::TRY, || unsafe { real::pthread_tryjoin_np(t, value) })
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_clockjoin_np`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn clockjoin(
     t: pthread_t,
     value: *mut *mut c_void,
@@ -291,17 +313,21 @@ pub unsafe extern "C-unwind" fn clockjoin(
     timeout: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_clockjoin_np` gets the program's own arguments unchanged, as
+    // without us.
     sleeping_join(t, site, mode::TIMED, || unsafe {
         real::pthread_clockjoin_np(t, value, clock, timeout)
     })
 }
 
 /// `pthread_cancel`: records which thread cancels which, as that may end a wait.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_cancel`.
 pub unsafe extern "C-unwind" fn cancel(t: pthread_t, _site: u64) -> c_int {
     if let Some(thread) = watch::thread() {
         let by = thread.id();
-        // SAFETY: no arguments.
+        // SAFETY: `pthread_self` takes no arguments and only reads the thread's own descriptor.
         let id = match t == unsafe { libc::pthread_self() } {
             true => Some(by),
             false => THREADS.get(t).map(Ident::inst),
@@ -310,15 +336,18 @@ pub unsafe extern "C-unwind" fn cancel(t: pthread_t, _site: u64) -> c_int {
             state::with_core(|core| core.thread_cancelled(id, by));
         }
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_cancel` gets the program's own `t` unchanged, as without us.
     unsafe { real::pthread_cancel(t) }
 }
 
+/// # Safety
+/// The arguments keep the contract of `pthread_setname_np`.
 pub unsafe extern "C-unwind" fn setname(t: pthread_t, name: *const c_char, _site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_setname_np` gets the program's own `t` and `name` unchanged, as
+    // without us.
     let result = unsafe { real::pthread_setname_np(t, name) };
     if result == 0 {
-        // SAFETY: no arguments.
+        // SAFETY: `pthread_self` takes no arguments and only reads the thread's own descriptor.
         let id = match t == unsafe { libc::pthread_self() } {
             true => watch::thread().map(|thread| thread.id()),
             false => THREADS.get(t).map(Ident::inst),

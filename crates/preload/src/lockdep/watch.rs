@@ -37,23 +37,23 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
 /// The calling thread meets a lock that carries no stamp.
 fn meet<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
     let thread = thread()?;
-    // SAFETY: as in `subject`.
+    // SAFETY: wrappers are given valid locks, whose bytes `destroyed` reads.
     if let Some(destroyed) = unsafe { identity::destroyed(lock) } {
         misuse::used_after_destroy(thread, lock as u64, &destroyed);
         return None;
     }
-    // SAFETY: as in `subject`.
+    // SAFETY: wrappers are given valid locks, whose memory tells the kind.
     unsafe { first_use::tell(lock) };
     // A lock that we have not met, where the thread holds one that we have.
     if !thread.is_idle()
         && misuse::may_be_in_frame(thread, lock as u64)
         && thread.find(lock as u64).is_some()
-        // SAFETY: as in `subject`.
+        // SAFETY: wrappers are given valid locks, whose stamp `known` reads.
         && unsafe { identity::known(lock) }.is_none()
     {
         misuse::frame_gone(thread, lock as u64);
     }
-    // SAFETY: as in `subject`.
+    // SAFETY: wrappers are given valid locks, which `identify` may stamp.
     let ident = unsafe {
         identity::stamped(lock).or_else(|| identity::identify(lock, Birth::FirstAcquire))
     }?;
@@ -94,7 +94,7 @@ pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Ret
     let Acquisition { ident, mode, site, .. } = lock;
     let is_known = thread
         .chain(ident, mode)
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the call to which `back` belongs has not returned.
         .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
     is_known || before_slowly(thread, lock, back)
 }
@@ -117,7 +117,7 @@ pub unsafe fn reserve_known_or_past(
         thread.reserve_in(chain, ident, mode, site, probe);
         return true;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     unsafe { reserve_past(thread, chain, ident, mode, site, back) }
 }
 
@@ -134,7 +134,7 @@ unsafe fn reserve_past(
     site: u64,
     back: Return,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     let found =
         unsafe { callsite::known_past_return(site, back, |site| thread.known(chain, site)) };
     if let Some((deep, probe)) = found {
@@ -239,7 +239,7 @@ pub unsafe fn acquire(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     if !thread.reserve_known(lock.ident, lock.mode, lock.site)
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the call to which `back` belongs has not returned.
         && !unsafe { before_past(thread, lock, back) }
     {
         return block();
@@ -383,7 +383,7 @@ pub unsafe fn tried_past(thread: &mut ThreadState, lock: Acquisition, back: Retu
     if thread.reserve_known(lock.ident, lock.mode, lock.site) {
         return thread.acquired(lock.addr);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if unsafe { before_past(thread, lock, back) } {
         thread.acquired(lock.addr);
     }

@@ -23,12 +23,14 @@ fn address_of(name: &[u8]) -> u64 {
     1 << 63 | hash >> 2
 }
 
+/// # Safety
+/// `name` is null or points to `len` bytes of the caller's.
 pub unsafe extern "C-unwind" fn resource_acquire(
     name: *const c_char,
     len: usize,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's text.
+    // SAFETY: the program's call names a text of `len` bytes, or null.
     let name = unsafe { text(name, len) };
     let Some(thread) = watch::thread() else { return 0 };
     let address = address_of(name);
@@ -51,25 +53,31 @@ pub unsafe extern "C-unwind" fn resource_acquire(
     0
 }
 
+/// # Safety
+/// `name` is null or points to `len` bytes of the caller's.
 pub unsafe extern "C-unwind" fn resource_release(
     name: *const c_char,
     len: usize,
     _site: u64,
 ) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
-    // SAFETY: the caller's text.
+    // SAFETY: the program's call names a text of `len` bytes, or null.
     let name = unsafe { text(name, len) };
     watch::released(thread, address_of(name), None);
     0
 }
 
+/// # Safety
+/// None: `object` is used as an address only.
 unsafe fn completion(object: u64) -> Option<Ident> {
     let this = object as *const Completion;
     // SAFETY: known by address; its memory is not looked at.
     unsafe { identity::known(this).or_else(|| identity::identify(this, Birth::FirstAcquire)) }
 }
 
+/// # Safety
+/// None: `object` is used as an address only; `site` is the call's return address.
 pub unsafe extern "C-unwind" fn wait_begin(object: u64, site: u64) -> c_int {
     let Some(thread) = watch::thread() else { return 0 };
     // SAFETY: only its address is used.
@@ -83,8 +91,10 @@ pub unsafe extern "C-unwind" fn wait_begin(object: u64, site: u64) -> c_int {
     0
 }
 
+/// # Safety
+/// None: `object` is used as an address only.
 pub unsafe extern "C-unwind" fn wait_end(object: u64, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     end_wait(thread, object);
     if let Some(ident) = identity::unstamped(object) {
@@ -93,6 +103,8 @@ pub unsafe extern "C-unwind" fn wait_end(object: u64, _site: u64) -> c_int {
     0
 }
 
+/// # Safety
+/// None: `object` is used as an address only; `site` is the call's return address.
 pub unsafe extern "C-unwind" fn complete(object: u64, site: u64) -> c_int {
     let Some(thread) = watch::thread() else { return 0 };
     thread.shares();

@@ -69,7 +69,8 @@ fn sort_of(lock: u64, sort: u32) -> u32 {
         }
     }
     if fits(size_of::<pthread_rwlock_t>()) {
-        // SAFETY: as above.
+        // SAFETY: the lock's page is readable, and it reaches far enough; a stamp is believed if it
+        // names its address.
         if unsafe { identity::stamped(lock as *const pthread_rwlock_t) }.is_some() {
             return sort::RWLOCK;
         }
@@ -78,29 +79,40 @@ fn sort_of(lock: u64, sort: u32) -> u32 {
 }
 
 /// Which lock it is, if it was met before.
+///
+/// # Safety
+/// `lock` is the address of a lock of that sort.
 unsafe fn known(lock: u64, sort: u32) -> Option<Ident> {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises a lock of this sort at the address, as `identity::known` asks.
     typed!(lock, sort, this => unsafe { identity::known(this) })
 }
 
 /// Which lock it is; one that was not met before begins its life.
+///
+/// # Safety
+/// `lock` is the address of a lock of that sort.
 unsafe fn identified(lock: u64, sort: u32) -> Option<Ident> {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises a lock of this sort at the address, as `identify` asks.
     typed!(lock, sort, this => unsafe {
         identity::known(this).or_else(|| identity::identify(this, Birth::FirstAcquire))
     })
 }
 
+/// # Safety
+/// `lock` is the address of a lock of that sort.
 unsafe fn rename(
     lock: u64,
     sort: u32,
     make: impl FnOnce(&mut Core, u8, Option<Ident>) -> Option<Ident>,
 ) -> Option<Ident> {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises a lock of this sort at the address, as `identity::rename` asks.
     typed!(lock, sort, this => unsafe { identity::rename(this, make) })
 }
 
 /// The caller's bytes, not more of them than a name has.
+///
+/// # Safety
+/// `name` is null or points to `len` bytes, which stay for as long as the result is used.
 unsafe fn text<'a>(name: *const c_char, len: usize) -> &'a [u8] {
     if name.is_null() || len == 0 {
         return &[];
@@ -131,6 +143,8 @@ fn is_off() -> bool {
         && !IS_METERED.get().is_some_and(|is_metered| is_metered())
 }
 
+/// # Safety
+/// `lock` is 0 or the caller's lock of that sort; `name` is null or points to `len` bytes.
 pub unsafe extern "C-unwind" fn set_name(
     lock: u64,
     sort: u32,
@@ -153,18 +167,20 @@ pub unsafe extern "C-unwind" fn set_name(
     0
 }
 
+/// # Safety
+/// `lock` is 0 or the caller's lock of that sort.
 pub unsafe extern "C-unwind" fn set_subclass(
     lock: u64,
     sort: u32,
     subclass: u32,
     _site: u64,
 ) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: the program annotates its own lock, whose sort it names.
     if lock == 0 || is_off() || unsafe { identified(lock, sort) }.is_none() {
         return 0;
     }
     let subclass = subclass.min(u16::MAX.into()) as u16;
-    // SAFETY: the caller's lock.
+    // SAFETY: the program annotates its own lock, whose sort it names.
     unsafe {
         rename(lock, sort, |core, _, ident| {
             with_stack(core, |core, frames| core.subclass_lock(ident?, subclass, frames))
@@ -173,6 +189,8 @@ pub unsafe extern "C-unwind" fn set_subclass(
     0
 }
 
+/// # Safety
+/// `lock` and `nest` are 0 or the caller's locks of those sorts.
 pub unsafe extern "C-unwind" fn set_nest_lock(
     lock: u64,
     lock_sort: u32,
@@ -183,7 +201,7 @@ pub unsafe extern "C-unwind" fn set_nest_lock(
     if lock == 0 || nest == 0 || is_off() {
         return 0;
     }
-    // SAFETY: the caller's locks.
+    // SAFETY: the program annotates its own two locks, whose sorts it names.
     let idents = unsafe { (identified(lock, lock_sort), identified(nest, nest_sort)) };
     if let (Some(lock), Some(nest)) = idents {
         state::with_core(|core| core.nest_lock(lock, nest));
@@ -191,11 +209,13 @@ pub unsafe extern "C-unwind" fn set_nest_lock(
     0
 }
 
+/// # Safety
+/// `lock` is 0 or the caller's lock of that sort.
 pub unsafe extern "C-unwind" fn set_wait_type(lock: u64, sort: u32, how: u32, _site: u64) -> c_int {
     if lock == 0 || how > wait_type::SLEEP || is_off() {
         return 0;
     }
-    // SAFETY: the caller's lock.
+    // SAFETY: the program annotates its own lock, whose sort it names.
     if let Some(ident) = unsafe { identified(lock, sort) } {
         state::with_core(|core| {
             core.set_wait_type(ident, how);
@@ -212,16 +232,18 @@ pub struct Name {
     len: usize,
 }
 
+/// # Safety
+/// `names` is null or points to `n` names, of which each is null or a text of its length.
 pub unsafe extern "C-unwind" fn lock_order(names: *const Name, n: usize, _site: u64) -> c_int {
     if names.is_null() || is_off() {
         return 0;
     }
-    // SAFETY: the caller's array.
+    // SAFETY: `names` is not null, so it is the program's array of `n` names.
     let names = unsafe { core::slice::from_raw_parts(names, n) };
     state::with_core(|core| {
         with_stack(core, |core, frames| {
             for pair in names.windows(2) {
-                // SAFETY: the caller's texts.
+                // SAFETY: each name is null or the program's text of `len` bytes.
                 let (before, after) =
                     unsafe { (text(pair[0].text, pair[0].len), text(pair[1].text, pair[1].len)) };
                 if !before.is_empty() && !after.is_empty() && before != after {
@@ -233,6 +255,8 @@ pub unsafe extern "C-unwind" fn lock_order(names: *const Name, n: usize, _site: 
     0
 }
 
+/// # Safety
+/// `lock` is 0 or the caller's lock of that sort.
 pub unsafe extern "C-unwind" fn assert_held(lock: u64, sort: u32, held: u32, _site: u64) -> c_int {
     let Some(thread) = watch::thread() else { return 0 };
     if lock == 0 || thread.find(lock).is_some() == (held != 0) {
@@ -254,10 +278,12 @@ pub unsafe extern "C-unwind" fn assert_held(lock: u64, sort: u32, held: u32, _si
     0
 }
 
+/// # Safety
+/// `lock` is 0 or the caller's lock of that sort; `site` is the call's return address.
 pub unsafe extern "C-unwind" fn pin(lock: u64, sort: u32, site: u64) -> c_int {
     let Some(thread) = watch::thread() else { return 0 };
     if thread.find(lock).is_none() {
-        // SAFETY: the caller's lock.
+        // SAFETY: `lock` and `sort` are those of this call, as `assert_held` asks.
         unsafe { assert_held(lock, sort, 1, site) };
         return 0;
     }
@@ -265,10 +291,12 @@ pub unsafe extern "C-unwind" fn pin(lock: u64, sort: u32, site: u64) -> c_int {
     stack.and_then(|stack| thread.pin(lock, stack)).unwrap_or(0) as c_int
 }
 
+/// # Safety
+/// `lock` is 0 or the caller's lock of that sort; `site` is the call's return address.
 pub unsafe extern "C-unwind" fn unpin(lock: u64, sort: u32, cookie: u32, site: u64) -> c_int {
     let Some(thread) = watch::thread() else { return 0 };
     if !thread.unpin(lock, cookie) {
-        // SAFETY: the caller's lock.
+        // SAFETY: `lock` and `sort` are those of this call, as `assert_held` asks.
         unsafe { assert_held(lock, sort, 1, site) };
     }
     0

@@ -27,6 +27,8 @@ fn mode_of(flags: u32) -> u16 {
     bits.iter().filter(|(flag, _)| flags & flag != 0).fold(0, |mode, (_, bits)| mode | bits)
 }
 
+/// # Safety
+/// `name` is null or points to `len` bytes; `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn init(
     lock: u64,
     name: *const c_char,
@@ -52,6 +54,8 @@ pub unsafe extern "C-unwind" fn init(
     0
 }
 
+/// # Safety
+/// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn destroy(lock: u64, _site: u64) -> c_int {
     if identity::unstamped(lock).is_some() {
         if_held(lock, finding_kind::HELD_DESTROYED);
@@ -69,6 +73,8 @@ fn if_held(lock: u64, kind: u8) {
     }
 }
 
+/// # Safety
+/// `lock` is used as an address only; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: Return) -> c_int {
     // What never waited and came to nothing orders nothing.
     if lock == 0 || flags & flag::FAILED != 0 {
@@ -92,8 +98,10 @@ pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: 
     0
 }
 
+/// # Safety
+/// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     if thread.is_waiting_for(lock) {
         return 0;
@@ -108,7 +116,7 @@ pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
 
 /// The calling thread has announced the lock's acquisition.
 pub fn is_announced(lock: u64) -> bool {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let thread = unsafe { tls::get().as_ref() };
     thread.is_some_and(|thread| under_way(thread, lock).is_some())
 }
@@ -120,8 +128,10 @@ fn under_way(thread: &ThreadState, lock: u64) -> Option<(Acquire, u32)> {
     (acquire.ident == ident && thread.has_reserved(ident.inst())).then_some((acquire, node))
 }
 
+/// # Safety
+/// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     end_wait(thread, lock);
     // A recursive acquisition or a trylock has no step under way.
@@ -131,8 +141,10 @@ pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
     0
 }
 
+/// # Safety
+/// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn abandoned(lock: u64, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     end_wait(thread, lock);
     if let Some(ident) = identity::unstamped(lock) {
@@ -150,7 +162,7 @@ pub fn end_wait(thread: &mut ThreadState, lock: u64) {
 
 /// As [`release`], of a lock that may have been acquired where nobody announced it.
 pub fn release_if_held(lock: u64) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() }
         && (thread.is_innermost(lock) || thread.find(lock).is_some())
     {
@@ -161,7 +173,7 @@ pub fn release_if_held(lock: u64) {
 /// As [`release_if_held`], of a lock that a thread may release which another has taken: then that
 /// one holds it no more.
 pub fn release_by_any(lock: u64) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let own = unsafe { tls::get().as_ref() };
     if own.is_some_and(|thread| thread.find(lock).is_some()) {
         release_if_held(lock);
@@ -170,8 +182,10 @@ pub fn release_by_any(lock: u64) {
     }
 }
 
+/// # Safety
+/// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     if thread.is_innermost(lock) || thread.find(lock).is_some() {
         watch::released(thread, lock, None);
