@@ -33,9 +33,12 @@ pub trait Counted: Lock {
 /// Taking the lock now would be taking it once more: it is recursive, and the thread may hold it.
 /// Asked before the lock is taken, as its memory is best left alone while it is held: a waiter's
 /// CPU may own the cache line then.
+///
+/// # Safety
+/// `lock` points to the caller's lock.
 #[inline(always)]
 pub unsafe fn may_recur<L: Lock>(lock: *mut L, thread: &MeterThread) -> bool {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises its lock, whose memory tells whether it is recursive.
     !thread.is_idle() && unsafe { L::recurs(lock) }
 }
 
@@ -52,11 +55,12 @@ pub unsafe fn acquire<L: Counted>(
     back: Return,
     block: impl FnOnce(*mut L) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises its lock, and the stub's `site` and `back`, as `attempt` asks.
     let result =
         unsafe { if L::is_special(lock) { EBUSY } else { attempt(lock, mode, site, back, false) } };
     match result {
-        // SAFETY: as above.
+        // SAFETY: the caller promises its lock, and the stub's `site` and `back`, as `waited_for`
+        // asks.
         EBUSY => unsafe {
             // What `back` saves is nothing compared with a wait: it is not kept over the first try,
             // if there was one.
@@ -73,11 +77,14 @@ pub unsafe fn acquire<L: Counted>(
 /// As for [`acquire`].
 #[inline(always)]
 pub unsafe fn try_acquire<L: Counted>(lock: *mut L, mode: u16, site: u64, back: Return) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises its lock, and the stub's `site` and `back`, as `attempt` asks.
     unsafe { attempt(lock, mode, site, back, true) }
 }
 
 /// Tries for the lock. EBUSY is a reject, or leaves no trace.
+///
+/// # Safety
+/// As for [`acquire`].
 #[inline(always)]
 unsafe fn attempt<L: Counted>(
     lock: *mut L,
@@ -86,12 +93,12 @@ unsafe fn attempt<L: Counted>(
     back: Return,
     rejects: bool,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the program asked to take its own lock, and a try needs of it no more than that.
     let try_lock = || unsafe { L::try_lock(lock, mode) };
     let Some((thread, ident)) = subject(lock) else { return try_lock() };
     let target = Target { addr: lock as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
-    // SAFETY: the caller's lock.
+    // SAFETY: the program passed `lock` to this call: it points to its lock.
     let recurs = unsafe { may_recur(lock, thread) };
     spot.cell.begin();
     if recurs {
@@ -146,9 +153,9 @@ pub unsafe fn waited_for<L: Counted>(
     let Some((thread, ident)) = subject(lock) else { return block(lock) };
     let target = Target { addr: lock as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return block(lock) };
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises its lock; a special one is a mutex, as `is_free` asks.
     if unsafe { L::is_special(lock) && is_free(lock) } {
-        // SAFETY: the caller's lock.
+        // SAFETY: the program passed `lock` to this call: it points to its lock.
         let recurs = unsafe { may_recur(lock, thread) };
         spot.cell.begin();
         if recurs {
@@ -175,6 +182,9 @@ pub unsafe fn waited_for<L: Counted>(
 }
 
 /// A special mutex is free, by its word, which has the owner's thread id.
+///
+/// # Safety
+/// `lock` points to a mutex.
 unsafe fn is_free<L: Lock>(lock: *mut L) -> bool {
     // SAFETY: the caller's mutex, of which this is a field.
     let word = unsafe { lock.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() };

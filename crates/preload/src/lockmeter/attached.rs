@@ -45,7 +45,7 @@ fn attach() -> Option<&'static mut MeterThread> {
     tls::set(thread);
     METERS.set(tid, thread);
     life::hear_of_end();
-    // SAFETY: as in `thread`.
+    // SAFETY: the meter was just set as this thread's own, and it is valid until the thread leaves.
     Some(unsafe { &mut *thread })
 }
 
@@ -68,7 +68,8 @@ pub fn is_metering() -> bool {
 
 /// Kernel thread id of the calling thread, if it is measured.
 pub fn own_tid() -> Option<u32> {
-    // SAFETY: as in `thread`.
+    // SAFETY: null or this thread's own meter, which only this thread changes; it is only read
+    // here.
     unsafe { tls::get().as_ref() }.map(MeterThread::tid)
 }
 
@@ -76,7 +77,7 @@ pub fn own_tid() -> Option<u32> {
 /// metered with.
 pub fn leave() -> *mut MeterThread {
     let thread = tls::get();
-    // SAFETY: as in `thread`.
+    // SAFETY: null or this thread's own meter; no outer reference is used meanwhile.
     if let Some(thread) = unsafe { thread.as_mut() } {
         hold::end_all(thread);
     }
@@ -107,7 +108,7 @@ pub fn ended() {
 unsafe fn end(thread: *mut MeterThread, tid: u32) {
     METERS.remove(tid, thread);
     with_meter(|meter, _| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that nobody uses the meter afterwards.
         unsafe { meter.thread_exit(thread) };
     });
 }
@@ -124,7 +125,8 @@ pub fn end_those(has_ended: HasEnded<'_>) {
         let tid = unsafe { AtomicU32::from_ptr(&raw mut (*row).tid) }.load(Relaxed);
         let thread = row.cast::<MeterThread>();
         if tid != 0 && has_ended(tid, thread == tls::get()) {
-            // SAFETY: its thread is gone.
+            // SAFETY: its thread has ended, or is the one that ends here, so no other thread uses
+            // the meter.
             unsafe {
                 hold::end_all(&mut *thread);
                 end(thread, tid);
@@ -139,6 +141,6 @@ pub fn holder(tid: u32, addr: u64) -> Option<(u32, u64)> {
     if tid == 0 || thread.is_null() {
         return None;
     }
-    // SAFETY: meters stay mapped.
+    // SAFETY: `METERS` has only rows of the ledger, which stay mapped.
     unsafe { MeterThread::find_foreign(thread, addr) }
 }

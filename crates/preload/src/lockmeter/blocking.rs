@@ -30,10 +30,12 @@ fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     cell.begin();
     let begun = clock::now();
     let (result, ended) = wait::block_at(thread, cell, 0, begun, block);
-    // SAFETY: the calling thread's errno.
+    // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
+    // as the thread.
     let errno = unsafe { *libc::__errno_location() };
     wait::record_plain(thread, cell, ended.saturating_sub(begun));
-    // SAFETY: as above.
+    // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
+    // as the thread.
     unsafe { *libc::__errno_location() = errno };
     result
 }
@@ -42,9 +44,12 @@ fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
 macro_rules! blocking {
     ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// The arguments keep the contract of the function of that name; the stub passes `site`.
         pub unsafe extern "C-unwind" fn $name($($arg: $ty,)* site: u64) -> $ret {
             const WHICH: u32 = blocking_call(stringify!($name));
-            // SAFETY: forwarded.
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             around(WHICH, site, || unsafe { real::$name($($arg),*) })
         }
     )* };

@@ -20,7 +20,7 @@ use crate::os::sys;
 pub fn ask() {
     let (read_write, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a new mapping.
+    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
     let places = unsafe { sys::mmap(size_of::<[AtomicU64; PLACES]>(), read_write, flags, -1) };
     if places > 0 {
         LAST.store(places as *mut _, Relaxed);
@@ -107,7 +107,7 @@ pub fn contended(addr: u64, cell: CellRef) {
 
 /// Lets the lock at `addr` go by `release`, which counts the hold.
 pub fn around_release(addr: u64, release: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as in `note`.
+    // SAFETY: `raw` is this thread's own meter, or one that holds nothing; it is only read here.
     let held = unsafe { &*tls::raw() }.entry_of(addr);
     let Some(cell) = held.as_ref().and_then(MeterThread::cell_of) else { return release() };
     let before = cell.holds();

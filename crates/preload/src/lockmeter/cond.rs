@@ -18,19 +18,27 @@ type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
 
 /// `pthread_cond_wait`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_wait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn wait(c: Cond, m: Mutex, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_cond_wait` gets the program's own `c` and `m` unchanged, as without
+    // us.
     unsafe { around(m, site, || real::pthread_cond_wait(c, m)) }
 }
 
 /// `pthread_cond_timedwait`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_timedwait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn timedwait(
     c: Cond,
     m: Mutex,
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_cond_timedwait` gets the program's own arguments unchanged, as
+    // without us.
     let block = || unsafe { real::pthread_cond_timedwait(c, m, t) };
     // SAFETY: the caller's mutex and deadline.
     unsafe {
@@ -42,6 +50,9 @@ pub unsafe extern "C-unwind" fn timedwait(
 }
 
 /// `pthread_cond_clockwait`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_cond_clockwait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn clockwait(
     c: Cond,
     m: Mutex,
@@ -49,7 +60,8 @@ pub unsafe extern "C-unwind" fn clockwait(
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_cond_clockwait` gets the program's own arguments unchanged, as
+    // without us.
     let block = || unsafe { real::pthread_cond_clockwait(c, m, clock, t) };
     // SAFETY: the caller's mutex and deadline.
     unsafe {
@@ -61,9 +73,12 @@ pub unsafe extern "C-unwind" fn clockwait(
 }
 
 /// A condition wait, by `block`, that gives up `m` and takes it again.
+///
+/// # Safety
+/// `m` points to the lock that the caller gives up; `site` is the call's return address.
 pub unsafe fn around<L: Identify>(m: *mut L, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
-    // SAFETY: the caller's mutex.
+    // SAFETY: the program passed `m` to this call, so it points to its mutex, as `known` asks.
     let (Some(ident), Some(held)) = (unsafe { identity::known(m) }, thread.entry_of(m as u64))
     else {
         return block();

@@ -41,7 +41,7 @@ fn cell(thread: &mut MeterThread, call: Call, stack: &Stack, address: u64) -> Op
 /// The calling thread is in a wait that is measured: for a lock of an interposed library that waits
 /// by a futex.
 pub fn is_in_wait() -> bool {
-    // SAFETY: as `super::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     unsafe { tls::get().as_ref() }.is_some_and(MeterThread::is_waiting)
 }
 

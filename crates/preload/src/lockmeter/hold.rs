@@ -112,7 +112,8 @@ fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_in
     charge(addr, hold, now, false);
     let result = unlock();
     if result == 0 {
-        // SAFETY: as in `release`.
+        // SAFETY: the innermost entry was there before the unlock, and handlers of signals leave
+        // entries as they find them.
         let hold = unsafe { thread.pop() };
         hold.cell.begin();
         record(thread, hold, now);
@@ -143,7 +144,8 @@ fn end_timed(
     let result = unlock();
     if result == 0 {
         let now = clock::now();
-        // SAFETY: as in `release`.
+        // SAFETY: the innermost entry was there before the unlock, and handlers of signals leave
+        // entries as they find them.
         let hold = unsafe { thread.pop() };
         if is_uncounted {
             hold.cell.begin();

@@ -112,7 +112,8 @@ unsafe fn start(header: &'static Header) {
     if !is_wanted() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that no other thread is in here, so nobody else refers to the
+    // meter.
     unsafe { *METER.0.get() = LockMeter::new() };
     attached::begin();
     header.hold_sample.store(SAMPLE.load(Relaxed), Relaxed);
@@ -141,7 +142,7 @@ fn forked() {
 
 /// The calling thread makes a long jump: what it waited for, it does not wait for any more.
 pub fn wait_left() {
-    // SAFETY: as in `attached::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.wait_left();
     }
@@ -230,13 +231,13 @@ pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread,
 #[cold]
 fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
     let thread = thread()?;
-    // SAFETY: as in `subject`.
+    // SAFETY: wrappers are given valid locks, whose stamp `known` reads.
     let known = unsafe { identity::known(lock) };
     if known.is_none() && is_full() {
         thread.lose();
         return None;
     }
-    // SAFETY: as above.
+    // SAFETY: wrappers are given valid locks, which `identify` may stamp.
     let ident = known.or_else(|| unsafe { identity::identify(lock, Birth::FirstAcquire) })?;
     Some((thread, ident))
 }

@@ -19,6 +19,10 @@ type Mutex = *mut pthread_mutex_t;
 
 /// `pthread_mutex_lock`. `stack` is where the call has put `site`, its return address. `EVERY` is
 /// as for [`hold::since_now`].
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_lock`; `stack` is where the call has put
+/// `site`.
 pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
     m: Mutex,
     site: u64,
@@ -28,18 +32,22 @@ pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
     // The fast path: an ordinary mutex at a call site that this thread knows.
     let Some(ident) = ident else {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `m` goes on unchanged, and `stack` is where its call put
+        // `site`.
         return unsafe { lock_otherwise(m, site, stack) };
     };
     let Some(cell) = thread.known(key(ident.0 & WHAT.load(Relaxed), 0, site)) else {
-        // SAFETY: forwarded.
+        // SAFETY: the program's own `m` goes on unchanged, and `ident` is the one stamped into it.
         return unsafe { lock_past_wrappers::<EVERY>(m, site, stack, thread, ident) };
     };
-    // SAFETY: as above.
+    // SAFETY: the program's own `m` goes on unchanged, and `cell` is one of this thread's.
     unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) }
 }
 
 /// As [`lock`], past wrappers.
+///
+/// # Safety
+/// As for [`lock`]; `thread` is the calling thread's, and `ident` is stamped into the mutex.
 #[inline(never)]
 unsafe extern "C-unwind" fn lock_past_wrappers<const EVERY: bool>(
     m: Mutex,
@@ -50,16 +58,20 @@ unsafe extern "C-unwind" fn lock_past_wrappers<const EVERY: bool>(
 ) -> c_int {
     let what = ident.0 & WHAT.load(Relaxed);
     let known = |past| thread.known(key(what, 0, site::hash(past)));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `stack` is where the call put `site`, and it has not
+    // returned.
     match unsafe { callsite::known_past(site, stack, known) } {
-        // SAFETY: forwarded.
+        // SAFETY: the caller's `m` goes on unchanged, and `cell` is one of `thread`.
         Some((_, cell)) => unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) },
-        // SAFETY: forwarded.
+        // SAFETY: the caller's `m` goes on unchanged, and `stack` is where the call put `site`.
         None => unsafe { lock_otherwise(m, site, stack) },
     }
 }
 
 /// Takes the mutex, as an acquisition of `cell`.
+///
+/// # Safety
+/// As for [`lock`]; `cell` is one of `thread`, the calling thread's meter.
 #[inline(always)]
 unsafe fn lock_in<const EVERY: bool>(
     m: Mutex,
@@ -68,23 +80,27 @@ unsafe fn lock_in<const EVERY: bool>(
     thread: &mut MeterThread,
     cell: CellRef,
 ) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: the caller promises its mutex, whose kind is read.
     if unsafe { acquire::may_recur(m, thread) } {
-        // SAFETY: forwarded.
+        // SAFETY: the caller's `m` goes on unchanged, and `stack` is where the call put `site`.
         return unsafe { lock_otherwise(m, site, stack) };
     }
     let since = hold::since_now::<EVERY>(thread);
     thread.acquired_uncounted(m as u64, cell, since);
-    // SAFETY: forwarded.
+    // SAFETY: the program asked to lock its own `m`, and a trylock needs of it no more than that.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if result == 0 {
         return 0;
     }
-    // SAFETY: as above.
+    // SAFETY: `m` is the caller's mutex, whose entry was made above and whose trylock answered
+    // `result`.
     unsafe { not_simply_had(m, site, result) }
 }
 
 /// The trylock on the fast path did not simply take the mutex.
+///
+/// # Safety
+/// `m` is the caller's mutex, whose entry `lock` has made; `result` is its trylock's answer.
 #[cold]
 #[inline(never)]
 unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
@@ -93,7 +109,8 @@ unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
     // SAFETY: the entry that `lock` made; handlers of signals leave the entries as they find them.
     let hold = unsafe { thread.pop() };
     match result {
-        // SAFETY: forwarded.
+        // SAFETY: the program asked to lock its own `m`, and `pthread_mutex_lock` gets it
+        // unchanged.
         EBUSY => unsafe {
             acquire::waited_for(m, 0, site, Return::UNKNOWN, |m| real::pthread_mutex_lock(m))
         },
@@ -108,6 +125,9 @@ unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
 /// [`lock_slowly`] with the caller's frame pointer. It is jumped to, as the last thing that is done
 /// before, when registers are again as the program called; where it was compiled to a call there is
 /// none.
+///
+/// # Safety
+/// As for [`lock`]; jumped to, registers are as the program called.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
     naked_asm!(
@@ -120,15 +140,22 @@ unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u6
 }
 
 /// As [`lock`], for any mutex.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_lock`; the stub passes `site` and `back`.
 unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the caller promises its mutex, and the stub's `site` and `back`; `pthread_mutex_lock`
+    // gets `m` unchanged.
     unsafe { acquire::acquire(m, 0, site, back, |m| real::pthread_mutex_lock(m)) }
 }
 
 impl Counted for pthread_mutex_t {}
 
 /// `pthread_mutex_unlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_mutex_unlock`.
 pub unsafe extern "C-unwind" fn unlock<const EVERY: bool>(m: Mutex, _site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     hold::release::<EVERY>(m as u64, || unsafe { real::pthread_mutex_unlock(m) })
 }

@@ -35,12 +35,18 @@ impl Counted for pthread_rwlock_t {
 }
 
 /// `pthread_rwlock_unlock`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_rwlock_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
-    // SAFETY: forwarded; the caller's lock.
+    // SAFETY: `l` is the program's own lock, and `pthread_rwlock_unlock` gets it unchanged.
     unsafe { release(l, || real::pthread_rwlock_unlock(l)) }
 }
 
 /// Lets the lock go by `unlock`.
+///
+/// # Safety
+/// `l` points to the lock that the caller is about to let go by `unlock`.
 #[inline(always)]
 pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as `super::thread`; a thread without a meter holds nothing.
@@ -49,11 +55,11 @@ pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
         return hold::end_innermost(thread, l as u64, ending, unlock);
     }
     let Some(ending) = thread.innermost_shared(l as u64) else {
-        // SAFETY: as above.
+        // SAFETY: the caller promises its lock, as `release_otherwise` asks.
         return unsafe { release_otherwise(l, thread, unlock) };
     };
     let now = hold::ending(l as u64, ending, true);
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller still holds its lock, so its identity and row stay.
     let left = unsafe { goes(l, now) };
     let result = hold::end_innermost_at(thread, now, unlock);
     if let Some(left) = left {
@@ -62,6 +68,8 @@ pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
+/// # Safety
+/// As for [`release`]; `thread` is the calling thread's meter.
 #[cold]
 #[inline(never)]
 unsafe fn release_otherwise(
@@ -70,7 +78,7 @@ unsafe fn release_otherwise(
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
     let reads = thread.entry_of(l as u64).is_some_and(|held| MeterThread::is_shared(&held));
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller still holds its lock for reading, so its identity and row stay.
     let left = if reads { unsafe { goes(l, 0) } } else { None };
     let result = hold::end(thread, l as u64, unlock);
     if let Some(left) = left {
@@ -80,27 +88,37 @@ unsafe fn release_otherwise(
 }
 
 /// A reader has taken the lock, whose entry has been made.
+///
+/// # Safety
+/// `l` points to a lock that the calling thread has just taken for reading.
 unsafe fn has_come(l: RwLock) {
-    // SAFETY: as in `release`.
+    // SAFETY: `raw` is this thread's own meter, or one that holds nothing; no outer reference is
+    // used meanwhile.
     let thread = unsafe { &mut *tls::raw() };
-    // SAFETY: the caller's lock.
+    // SAFETY: the program passed `l` to this call, so it points to its lock, as `stamped` asks.
     let ident = unsafe { identity::stamped(l) };
     if let Some(held) = thread.entry_of(l as u64)
         && let Some(cell) = MeterThread::cell_of(&held)
         && let Some(ident) = ident
     {
-        // SAFETY: as above.
+        // SAFETY: the caller promises its lock, which this thread reads.
         unsafe { comes(l, ident, cell, held.since) };
     }
 }
 
 /// Where the lock keeps the place of its row: padding, behind the byte that lock elision has.
+///
+/// # Safety
+/// `l` points to a lock, whose padding nobody else uses while the result is used.
 unsafe fn place(l: RwLock) -> &'static AtomicU32 {
     // SAFETY: the caller's lock; aligned, and only accessed so.
     unsafe { AtomicU32::from_ptr(l.cast::<u32>().byte_add(rwlock::PAD1.always() + 4)) }
 }
 
 /// One more reader has the lock, since `since` (0: not timed).
+///
+/// # Safety
+/// `l` points to a lock that the calling thread has for reading, of that identity.
 #[inline(always)]
 unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef, since: u64) {
     // SAFETY: the caller's lock. Relaxed: the thread that stored it made the row under the core's
@@ -120,11 +138,14 @@ unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef, since: u64) {
 
 /// A reader is about to leave, at the time `now` (0: not read): before it lets go, so that the
 /// count is never below that of the readers.
+///
+/// # Safety
+/// `l` points to a lock that the calling thread has for reading.
 #[inline(always)]
 unsafe fn goes(l: RwLock, now: u64) -> Option<Overlap> {
     let clock = || if now != 0 { now } else { clock::now() };
     // SAFETY: the caller's lock; its identity cannot change while it is held.
     let ident = unsafe { identity::stamped(l) }?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises its lock, whose padding has the row's place.
     readers_at(unsafe { place(l) }.load(Relaxed), ident)?.goes(clock)
 }

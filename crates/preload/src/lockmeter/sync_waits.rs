@@ -48,23 +48,31 @@ pub fn whole(kind: u32, addr: u64, site: u64, block: impl FnOnce() -> c_int) -> 
 }
 
 /// `pthread_barrier_wait`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_barrier_wait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_barrier_wait` gets the program's own `b` unchanged, as without us.
     whole(wait_kind::BARRIER, b as u64, site, || unsafe { real::pthread_barrier_wait(b) })
 }
 
 /// Waits for a semaphore by `block`, if it cannot be taken at once.
+///
+/// # Safety
+/// `s` points to the caller's semaphore; `site` is the call's return address.
 pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
     let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
     // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
     unsafe { real::pthread_testcancel() };
-    // SAFETY: the calling thread's errno.
+    // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
+    // as the thread.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
+    // SAFETY: `errno` is the address of this thread's own errno, which no other thread writes.
     let before = unsafe { *errno };
-    // SAFETY: the caller's semaphore.
+    // SAFETY: the program asked to wait for its own `s`, and a trywait needs of it no more than
+    // that.
     if unsafe { real::sem_trywait(s) } == 0 {
         cell.begin();
         return 0;
@@ -79,18 +87,24 @@ pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_i
 }
 
 /// `sem_wait`.
+///
+/// # Safety
+/// The arguments keep the contract of `sem_wait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn sem_wait(s: Semaphore, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sem_wait` gets the program's own `s` unchanged, as without us.
     unsafe { sem(s, site, || real::sem_wait(s)) }
 }
 
 /// `sem_timedwait`.
+///
+/// # Safety
+/// The arguments keep the contract of `sem_timedwait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn sem_timedwait(
     s: Semaphore,
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sem_timedwait` gets the program's own `s` and `t` unchanged, as without us.
     let block = || unsafe { real::sem_timedwait(s, t) };
     // SAFETY: the caller's semaphore and deadline.
     unsafe {
@@ -102,13 +116,16 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
 }
 
 /// `sem_clockwait`.
+///
+/// # Safety
+/// The arguments keep the contract of `sem_clockwait`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn sem_clockwait(
     s: Semaphore,
     clock: clockid_t,
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `sem_clockwait` gets the program's own arguments unchanged, as without us.
     let block = || unsafe { real::sem_clockwait(s, clock, t) };
     // SAFETY: the caller's semaphore and deadline.
     unsafe {
@@ -120,22 +137,32 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 }
 
 /// `pthread_join`.
+///
+/// # Safety
+/// The arguments keep the contract of `pthread_join`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn pthread_join(
     t: pthread_t,
     value: *mut *mut core::ffi::c_void,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_join` gets the program's own `t` and `value` unchanged, as without
+    // us.
     whole(wait_kind::JOIN, t, site, || unsafe { real::pthread_join(t, value) })
 }
 
 /// `thrd_join`.
+///
+/// # Safety
+/// The arguments keep the contract of `thrd_join`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `thrd_join` gets the program's own `t` and `value` unchanged, as without us.
     whole(wait_kind::JOIN, t, site, || unsafe { real::thrd_join(t, value) })
 }
 
 /// A semaphore is waited for by `block`, which may get it at once: its value tells.
+///
+/// # Safety
+/// `s` points to the caller's semaphore; `site` is the call's return address.
 pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the caller's semaphore, of which this is a field.
     let waits = unsafe { s.cast::<u32>().byte_add(semaphore::VALUE.always()).read_volatile() } == 0;

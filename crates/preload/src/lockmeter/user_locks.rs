@@ -12,6 +12,9 @@ use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
 
 /// `lockwright_acquire`.
+///
+/// # Safety
+/// The arguments keep the contract of `lockwright_acquire`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: Return) -> c_int {
     if lock != 0
         && let Some((thread, ident)) = subject(lock as *const UserLock)
@@ -39,19 +42,22 @@ fn begin(thread: &mut MeterThread, lock: u64, ident: Ident, flags: u32, site: u6
 
 /// The calling thread has announced the lock's acquisition.
 pub fn is_announced(lock: u64) -> bool {
-    // SAFETY: as `super::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     unsafe { tls::get().as_mut() }.is_some_and(|thread| thread.reserved_cell(lock).is_some())
 }
 
 /// The calling thread holds the lock.
 pub fn is_held(lock: u64) -> bool {
-    // SAFETY: as `super::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     unsafe { tls::get().as_mut() }.is_some_and(|thread| thread.entry_of(lock).is_some())
 }
 
 /// `lockwright_contended`.
+///
+/// # Safety
+/// The arguments keep the contract of `lockwright_contended`.
 pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
-    // SAFETY: as `super::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     let Some(cell) = thread.reserved_cell(lock) else { return 0 };
     if thread.is_contending(lock) {
@@ -71,8 +77,11 @@ fn waited(thread: &mut MeterThread, lock: u64) -> Option<Pending> {
 }
 
 /// `lockwright_acquired`.
+///
+/// # Safety
+/// The arguments keep the contract of `lockwright_acquired`.
 pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
-    // SAFETY: as `super::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     // A recursive acquisition or a trylock has no step under way.
     if thread.reserved_cell(lock).is_none() {
@@ -88,8 +97,11 @@ pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
 }
 
 /// `lockwright_abandoned`.
+///
+/// # Safety
+/// The arguments keep the contract of `lockwright_abandoned`.
 pub unsafe extern "C-unwind" fn abandoned(lock: u64, _site: u64) -> c_int {
-    // SAFETY: as `super::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     let Some(cell) = thread.reserved_cell(lock) else { return 0 };
     cell.time_out();
@@ -102,6 +114,9 @@ pub unsafe extern "C-unwind" fn abandoned(lock: u64, _site: u64) -> c_int {
 }
 
 /// `lockwright_release`.
+///
+/// # Safety
+/// The arguments keep the contract of `lockwright_release`.
 pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
     // It is let go right after this.
     hold::release_around(lock, || 0)

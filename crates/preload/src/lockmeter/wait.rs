@@ -180,7 +180,8 @@ fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
     }
     let new = with_space(thread, |meter, core, _| meter.new_board(core.writer()));
     if let Some(Some(board)) = new {
-        // SAFETY: a fresh row.
+        // SAFETY: `new_board` has just made this row: it is mapped, zero except its state, and in
+        // no list yet.
         return Some(unsafe { BOARDS.add(addr, now, board) });
     }
     BOARDS.give_up(addr);
