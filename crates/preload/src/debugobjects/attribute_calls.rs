@@ -17,7 +17,8 @@ type Attribute = *mut c_void;
 /// As the function itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_getattr_np(t: libc::pthread_t, a: Attribute) -> c_int {
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_getattr_np` gets the program's own `t` and `a` unchanged, as
+    // without us.
     initialises(&types::ATTR, a as u64, || unsafe { real::pthread_getattr_np(t, a) })
 }
 

@@ -19,7 +19,7 @@ pub const ATTR: Bytes = Bytes {
             && wide.iter().all(|field| word(addr, offset(field) + 4) < 1 << 15)
             && word(addr, offset(&attr::EXTENSION)).is_multiple_of(8)
     },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of attributes of this type, and only its own size is hashed.
     fingerprint: |addr| unsafe { hash_of(addr, attr::OBJECT.size as u64, &[]) ^ call_of(addr) },
     ..ANY
 };
@@ -32,7 +32,7 @@ pub const MUTEXATTR: Bytes = Bytes {
         let bits = word(addr, offset(&mutex_attr::BITS));
         bits & 0xfff & !0x300 <= 3 && bits >> 28 & 3 != 3
     },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of attributes of this type, and only its own size is hashed.
     fingerprint: |addr| unsafe {
         hash_of(addr, mutex_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
     },
@@ -45,7 +45,7 @@ pub const RWLOCKATTR: Bytes = Bytes {
     is_possible: |addr| unsafe {
         word(addr, offset(&rwlock_attr::KIND)) <= 2 && word(addr, offset(&rwlock_attr::SHARED)) <= 1
     },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of attributes of this type, and only its own size is hashed.
     fingerprint: |addr| unsafe {
         hash_of(addr, rwlock_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
     },
@@ -56,7 +56,7 @@ pub const RWLOCKATTR: Bytes = Bytes {
 pub const CONDATTR: Bytes = Bytes {
     // SAFETY: attributes of a condition variable, which are a word.
     is_possible: |addr| unsafe { word(addr, offset(&cond_attr::BITS)) <= 3 },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of attributes of this type, and only its own size is hashed.
     fingerprint: |addr| unsafe {
         hash_of(addr, cond_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
     },
@@ -67,7 +67,7 @@ pub const CONDATTR: Bytes = Bytes {
 pub const BARRIERATTR: Bytes = Bytes {
     // SAFETY: attributes of a barrier, which are a word.
     is_possible: |addr| unsafe { word(addr, offset(&barrier_attr::SHARED)) <= 1 },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of attributes of this type, and only its own size is hashed.
     fingerprint: |addr| unsafe {
         hash_of(addr, barrier_attr::OBJECT.size as u64, &[]) ^ call_of(addr)
     },

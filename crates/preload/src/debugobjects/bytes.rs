@@ -24,17 +24,24 @@ pub struct Bytes {
 }
 
 /// Reads a word of an object that another thread may be writing.
+///
+/// # Safety
+/// At `addr + offset` is a readable word, aligned to 4.
 pub(super) unsafe fn word(addr: u64, offset: u64) -> u32 {
     // SAFETY: the caller vouches for the object, and for the offset in it.
     unsafe { ((addr + offset) as *const u32).read_volatile() }
 }
 
 /// Hash of the words of an object from which `skip` does not leave any out.
+///
+/// # Safety
+/// At `addr` is an object of `size` bytes, aligned to 4.
 pub(super) unsafe fn hash_of(addr: u64, size: u64, skip: &[u64]) -> u64 {
     let mut words = [0; 14];
     let offsets = (0..size).step_by(4).filter(|offset| !skip.contains(offset));
     for (into, offset) in words.iter_mut().zip(offsets) {
-        // SAFETY: within the object.
+        // SAFETY: the caller promises an object of `size` bytes at `addr`, and `offset` is below
+        // that.
         *into = u64::from(unsafe { word(addr, offset) });
     }
     // 0 stands for none.
@@ -55,9 +62,9 @@ pub const MUTEX: Bytes = Bytes {
         kind & !(3 | 0x10 | 0x20 | 0x40 | 0x80 | 0x300 | 0xfff8_0000) == 0
             && (has_owner || ceiling(kind) || lock <= 2)
     },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_shared: |addr| unsafe { word(addr, KIND) & 0x80 != 0 && (MUTEX.is_possible)(addr) },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_mutex_t).is_some() },
     // SAFETY: as above. A destroyed one does not change.
     fingerprint: |addr| unsafe { hash_of(addr, mutex::OBJECT.size as u64, &[]) },
@@ -76,9 +83,9 @@ pub const RWLOCK: Bytes = Bytes {
     is_possible: |addr| unsafe {
         word(addr, RWLOCK_SHARED) <= 1 && word(addr, offset(&rwlock::FLAGS)) <= 3
     },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_shared: |addr| unsafe { word(addr, RWLOCK_SHARED) == 1 },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_rwlock_t).is_some() },
     // SAFETY: as above. What an acquisition would change is left out.
     fingerprint: |addr| unsafe { hash_of(addr, rwlock::OBJECT.size as u64, &RWLOCK_CHANGES) },
@@ -98,7 +105,7 @@ pub const COND: Bytes = Bytes {
     // SAFETY: a condition variable, whose fields lie in it. (Its groups' sizes are no help: a waiter
     // that gives up may take them below zero.)
     is_possible: |addr| unsafe { word(addr, layouts::cond_wrefs()) & COND_IMPOSSIBLE == 0 },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_shared: |addr| unsafe {
         let wrefs = word(addr, layouts::cond_wrefs());
         wrefs & wrefs::SHARED != 0 && wrefs & COND_IMPOSSIBLE & !wrefs::DESTROYED == 0
@@ -126,9 +133,9 @@ pub const SEMAPHORE: Bytes = Bytes {
             && word(addr, WAITERS) <= MOST_THREADS
             && matches!(word(addr, offset(&semaphore::PRIVATE)), 0 | FUTEX_SHARED)
     },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_shared: |addr| unsafe { word(addr, offset(&semaphore::PRIVATE)) == FUTEX_SHARED },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe {
         identity::stamped(addr as *const libc::sem_t).is_some() || word(addr, VALUE) != 0
     },
@@ -146,9 +153,9 @@ pub const BARRIER: Bytes = Bytes {
         (1..=i32::MAX as u32).contains(&word(addr, COUNT))
             && matches!(word(addr, offset(&barrier::SHARED)), 0 | FUTEX_SHARED)
     },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_shared: |addr| unsafe { word(addr, offset(&barrier::SHARED)) == FUTEX_SHARED },
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { word(addr, COUNT) != 0 },
     // SAFETY: as above. What threads change that come and leave is left out.
     fingerprint: |addr| unsafe {
@@ -164,7 +171,7 @@ pub const SPIN: Bytes = Bytes {
     // SAFETY: a spinlock, which is a word.
     is_possible: |addr| unsafe { word(addr, offset(&spin::WORD)) as i32 <= 1 },
     is_shared: |_| false,
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { word(addr, offset(&spin::WORD)) == 1 },
     // SAFETY: as above. It may have been taken since, and given up.
     fingerprint: |addr| unsafe { u64::from((SPIN.is_possible)(addr)) },
@@ -183,7 +190,7 @@ pub const ONCE: Bytes = Bytes {
         matches!(control & 3, ONCE_RUNS | ONCE_DONE) || control == 0
     },
     is_shared: |_| false,
-    // SAFETY: as above.
+    // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { word(addr, offset(&once::WORD)) & 3 == ONCE_RUNS },
     fingerprint: |_| 0,
 };

@@ -24,7 +24,7 @@ struct Seen {
 
 struct Shared(UnsafeCell<Seen>);
 
-// SAFETY: as `Seen` says.
+// SAFETY: every access is made under the core's lock, as the comment of `Seen` says.
 unsafe impl Sync for Shared {}
 
 #[unsafe(link_section = "lockwright_forked")]
@@ -33,7 +33,8 @@ static SEEN: Shared = Shared(UnsafeCell::new(Seen { findings: Index::new(), type
 /// A ledger begins: nothing is in it.
 pub fn start() {
     state::with_core(|_| {
-        // SAFETY: under the core's lock.
+        // SAFETY: `SEEN` is only touched under the core's lock, which is held here, so no other
+        // reference to it exists.
         unsafe { *SEEN.0.get() = Seen { findings: Index::new(), types: Index::new() } };
     });
 }
@@ -96,7 +97,8 @@ fn key(fault: &Fault, stack: u32) -> u64 {
 
 /// The row of a recorded fault.
 fn row_of(core: &Core, fault: &Fault, stack: u32) -> Option<u32> {
-    // SAFETY: under the core's lock.
+    // SAFETY: `SEEN` is only touched under the core's lock, which is held here, so no other
+    // reference to it exists.
     let seen = unsafe { &*SEEN.0.get() };
     seen.findings.get(core.ledger(), key(fault, stack))
 }
@@ -139,14 +141,16 @@ fn push(core: &mut Core, fault: &Fault, stack: u32, (node, hint): (u32, u32)) {
         ..ObjectFinding::default()
     };
     let Some(id) = core.writer().push(row) else { return };
-    // SAFETY: under the core's lock.
+    // SAFETY: `SEEN` is only touched under the core's lock, which is held here, so no other
+    // reference to it exists.
     let seen = unsafe { &mut *SEEN.0.get() };
     seen.findings.insert(core.writer(), key(fault, stack), id);
 }
 
 /// The row of a type.
 fn type_row(core: &mut Core, descr: &'static Descr) -> u32 {
-    // SAFETY: under the core's lock.
+    // SAFETY: `SEEN` is only touched under the core's lock, which is held here, so no other
+    // reference to it exists.
     let seen = unsafe { &mut *SEEN.0.get() };
     let key = core::ptr::from_ref(descr) as u64;
     if let Some(id) = seen.types.get(core.ledger(), key) {

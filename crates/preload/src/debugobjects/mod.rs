@@ -156,7 +156,7 @@ fn map(bytes: usize) -> *mut u8 {
     let (prot, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // Twice as much has a part that is aligned to its size.
-    // SAFETY: a new mapping.
+    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
     let at = unsafe { sys::mmap(2 * bytes, prot, flags, -1) };
     if at <= 0 {
         return core::ptr::null_mut();
@@ -174,7 +174,9 @@ fn map(bytes: usize) -> *mut u8 {
     aligned as *mut u8
 }
 
+/// # Safety
+/// The range is a mapping of ours that nobody uses any more.
 unsafe fn unmap(at: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a mapping of ours that nobody uses any more.
     unsafe { sys::munmap(at, bytes) };
 }

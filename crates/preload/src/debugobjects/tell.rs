@@ -82,7 +82,8 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
         return;
     }
     used::forget(addr);
-    // SAFETY: just initialised.
+    // SAFETY: `initialised` is called after the program's call has initialised an object of `kind`
+    // at `addr`.
     let is_shared = unsafe { kind.is_shared(addr) };
     if before == Before::Over || is_shared {
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
@@ -109,7 +110,8 @@ pub fn destroys(kind: &'static Type, addr: u64) -> Before {
         return Before::Plain;
     }
     frames::sweep();
-    // SAFETY: the caller's object.
+    // SAFETY: the program is about to destroy an object of `kind` at `addr`, so its memory is
+    // there.
     if unsafe { kind.is_shared(addr) } {
         return Before::Silent;
     }
@@ -127,7 +129,8 @@ pub fn destroys(kind: &'static Type, addr: u64) -> Before {
 /// statically, or not at all.
 #[cold]
 fn destroys_unknown(kind: &'static Type, addr: u64) -> Before {
-    // SAFETY: the caller's object.
+    // SAFETY: `ask` belongs to the object's own type, and the program is about to destroy an object
+    // of it.
     let is_static = unsafe { kind.descr.is_static_object.is_some_and(|ask| ask(addr as *mut _)) };
     if is_static || !early::knows_all() || modules::is_shared(addr) {
         return Before::Unknown;
@@ -142,7 +145,8 @@ fn destroys_unknown(kind: &'static Type, addr: u64) -> Before {
 /// An object was destroyed here before: that one again, or by its bytes another.
 #[cold]
 fn destroys_destroyed(kind: &'static Type, addr: u64) -> Before {
-    // SAFETY: the caller's object.
+    // SAFETY: the program is about to destroy an object of `kind` at `addr`, so its memory is
+    // there.
     let fingerprint = unsafe { kind.fingerprint(addr) };
     let op = Operation::AssertInit;
     match OBJECTS.apply(local(), &kind.descr, addr, op, here(0), fingerprint) {

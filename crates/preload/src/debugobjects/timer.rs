@@ -68,10 +68,12 @@ fn forget_attributes_of(timer: timer_t) {
 /// The call that failed with `result` did so because there is no such timer. Only for a number of
 /// the kernel's.
 fn is_refused(timer: timer_t, result: c_int) -> bool {
-    // SAFETY: the calling thread's errno.
+    // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
+    // as the thread.
     let failed = || unsafe { *libc::__errno_location() == libc::EINVAL };
     // The call has other reasons to fail, so the timer is probed by another call.
-    // SAFETY: asks the kernel.
+    // SAFETY: the number is one of the kernel's, which answers EINVAL for a timer that does not
+    // exist.
     result == -1 && failed() && unsafe { real::timer_getoverrun(timer) } == -1 && failed()
 }
 
@@ -90,7 +92,7 @@ pub fn at_exit() {
 }
 
 fn is_idle(number: u64) -> bool {
-    // SAFETY: plain data.
+    // SAFETY: an `itimerspec` is made of integers, for which zero is a valid value.
     let mut left: itimerspec = unsafe { core::mem::zeroed() };
     // SAFETY: one that was not deleted, as far as we heard.
     let result = unsafe { real::timer_gettime(number as timer_t, &raw mut left) };
@@ -99,12 +101,13 @@ fn is_idle(number: u64) -> bool {
 
 /// Reports, and keeps errno for the program.
 fn keeping_errno(tell: impl FnOnce()) {
-    // SAFETY: the calling thread's errno.
+    // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
+    // as the thread.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
+    // SAFETY: `errno` is the address of this thread's own errno, which no other thread writes.
     let before = unsafe { *errno };
     tell();
-    // SAFETY: as above.
+    // SAFETY: `errno` is the address of this thread's own errno, which no other thread writes.
     unsafe { *errno = before };
 }
 
@@ -125,6 +128,8 @@ fn uses(timer: timer_t, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `timer_create`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn create(
     clock: clockid_t,
     event: *mut c_void,
@@ -134,11 +139,11 @@ pub unsafe extern "C-unwind" fn create(
     if is_old(site) {
         return old(c"timer_create")(clock as usize, event as usize, timer as usize, 0);
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `timer_create` gets the program's own arguments unchanged, as without us.
     let result = unsafe { real::timer_create(clock, event, timer) };
     if result == 0 {
         timers::made();
-        // SAFETY: stored by the call.
+        // SAFETY: `timer_create` succeeded, so it has stored a timer at the program's `timer`.
         let timer = unsafe { *timer };
         keeping_errno(|| {
             // The number's former timer is gone, whether we saw its end or not.
@@ -149,12 +154,14 @@ pub unsafe extern "C-unwind" fn create(
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `timer_delete`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn delete(timer: timer_t, site: u64) -> c_int {
     if is_old(site) {
         return old(c"timer_delete")(timer as usize, 0, 0, 0);
     }
     let key = types::timer(timer as u64);
-    // SAFETY: forwarded.
+    // SAFETY: the next `timer_delete` gets the program's own `timer` unchanged, as without us.
     let delete = || unsafe { real::timer_delete(timer) };
     let end = || {
         let before = tell::destroys(&TIMER, key);
@@ -179,6 +186,8 @@ pub unsafe extern "C-unwind" fn delete(timer: timer_t, site: u64) -> c_int {
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `timer_settime`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn settime(
     timer: timer_t,
     flags: c_int,
@@ -190,7 +199,7 @@ pub unsafe extern "C-unwind" fn settime(
         let (timer, flags) = (timer as usize, flags as usize);
         return old(c"timer_settime")(timer, flags, value as usize, before as usize);
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `timer_settime` gets the program's own arguments unchanged, as without us.
     let result = uses(timer, || unsafe { real::timer_settime(timer, flags, value, before) });
     if result == 0 {
         // SAFETY: the call has read it.
@@ -201,6 +210,8 @@ pub unsafe extern "C-unwind" fn settime(
     result
 }
 
+/// # Safety
+/// The arguments keep the contract of `timer_gettime`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn gettime(
     timer: timer_t,
     value: *mut itimerspec,
@@ -209,14 +220,17 @@ pub unsafe extern "C-unwind" fn gettime(
     if is_old(site) {
         return old(c"timer_gettime")(timer as usize, value as usize, 0, 0);
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `timer_gettime` gets the program's own `timer` and `value` unchanged, as
+    // without us.
     uses(timer, || unsafe { real::timer_gettime(timer, value) })
 }
 
+/// # Safety
+/// The arguments keep the contract of `timer_getoverrun`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn getoverrun(timer: timer_t, site: u64) -> c_int {
     if is_old(site) {
         return old(c"timer_getoverrun")(timer as usize, 0, 0, 0);
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `timer_getoverrun` gets the program's own `timer` unchanged, as without us.
     uses(timer, || unsafe { real::timer_getoverrun(timer) })
 }

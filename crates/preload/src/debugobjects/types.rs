@@ -35,7 +35,8 @@ impl Type {
     /// # Safety
     /// An object of the type is at `addr`.
     pub unsafe fn is_possible(&self, addr: u64) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises an object of this type at `addr`, and its layout is the one
+        // that `is_possible` knows.
         !self.can_read() || unsafe { (self.bytes.is_possible)(addr) }
     }
 
@@ -45,7 +46,8 @@ impl Type {
     /// As for [`Type::is_possible`].
     pub unsafe fn is_shared(&self, addr: u64) -> bool {
         match self.can_read() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises an object of this type at `addr`, and its layout is the
+            // one that `is_shared` knows.
             true => unsafe { (self.bytes.is_shared)(addr) },
             false => modules::is_shared(addr),
         }
@@ -56,7 +58,8 @@ impl Type {
     /// # Safety
     /// As for [`Type::is_possible`].
     pub unsafe fn is_used(&self, addr: u64) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises an object of this type at `addr`, and its layout is the one
+        // that `is_used` knows.
         self.can_read() && unsafe { (self.bytes.is_used)(addr) }
     }
 
@@ -68,7 +71,8 @@ impl Type {
         /// Above what hashes of small numbers may be; which number does not matter.
         static NEXT: AtomicU64 = AtomicU64::new(1 << 63);
         match self.can_read() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises an object of this type at `addr`, and its layout is the
+            // one that `fingerprint` knows.
             true => unsafe { (self.bytes.fingerprint)(addr) },
             // Relaxed: a number of its own is all.
             false => NEXT.fetch_add(2, Relaxed) | 1,
@@ -97,6 +101,8 @@ macro_rules! types {
         #[doc = concat!("The type of that name in `object_type`.")]
         pub static $name: Type = Type {
             descr: types!(@descr $number, $is_static, {
+                /// # Safety
+                /// An object of this type is at `addr`.
                 unsafe extern "C" fn is_static(addr: *mut c_void) -> bool {
                     // SAFETY: the engine asks of an object of this type that is in use.
                     unsafe { $name.is_possible(addr as u64) }
@@ -175,7 +181,10 @@ pub static ONCE: Type = Type {
     bytes: bytes::ONCE,
 };
 
+/// # Safety
+/// A once control is at `addr`.
 unsafe extern "C" fn once_is_static(addr: *mut c_void) -> bool {
-    // SAFETY: as in `types!`.
+    // SAFETY: the engine asks of an object of this type that is in use, so the control's word is
+    // there.
     unsafe { ONCE.is_possible(addr as u64) }
 }

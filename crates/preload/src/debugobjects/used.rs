@@ -35,7 +35,8 @@ pub fn forget(addr: u64) {
 
 /// As [`used`], for one that may be initialised statically: its bytes tell most.
 pub fn used_static(kind: &'static Type, addr: u64) {
-    // SAFETY: an object in use.
+    // SAFETY: the program uses an object of type `kind` at `addr` in this call, as `is_possible`
+    // asks.
     if !unsafe { kind.is_possible(addr) } {
         first_use(kind, addr);
     }
@@ -58,7 +59,8 @@ pub fn used_lock(kind: u8, addr: u64) {
 /// As [`used_static`], for one that may be a copy: only what was destroyed, or can be none, is
 /// reported.
 pub fn used_copied(kind: &'static Type, addr: u64) {
-    // SAFETY: an object in use.
+    // SAFETY: the program uses an object of type `kind` at `addr` in this call, as `is_possible`
+    // asks.
     let can_be = unsafe { kind.is_possible(addr) };
     match state(kind, addr) {
         None if can_be => return,
@@ -90,7 +92,8 @@ fn look_at(kind: &'static Type, addr: u64, tells: impl FnOnce(&Fault) -> bool) {
     }
     // Misuse is reported once, too.
     slot(addr).store(addr, Relaxed);
-    // SAFETY: an object in use.
+    // SAFETY: the program uses an object of type `kind` at `addr` in this call, as `is_shared`
+    // asks.
     let (is_shared, fingerprint) = unsafe { (kind.is_shared(addr), kind.fingerprint(addr)) };
     let state = OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state);
     match state {

@@ -72,7 +72,7 @@ impl Wait {
 }
 
 fn own_id() -> u64 {
-    // SAFETY: no arguments.
+    // SAFETY: `pthread_self` takes no arguments and only reads the thread's own descriptor.
     unsafe { libc::pthread_self() }
 }
 
@@ -193,13 +193,14 @@ pub fn find(from: u64, to: u64, is_there: bool, mut see: impl FnMut(&'static Typ
         }
         // Acquire pairs with the Release in `note`.
         let owner = slot.owner.load(Acquire);
-        // SAFETY: null or a static.
+        // SAFETY: a slot's `kind` is null or one of the static types, which are never freed.
         let Some(kind) = (unsafe { slot.kind.load(Relaxed).as_ref() }) else { continue };
         let place = slot.place();
         let is_same = || slot.owner.load(Relaxed) == owner && at.load(Relaxed) == addr;
         let is_routine = slot.frame.load(Relaxed) & ROUTINE != 0;
         let is_active = match is_routine {
-            // SAFETY: an object in use.
+            // SAFETY: a thread runs the object's routine, so the object is in use and its memory is
+            // there.
             true => !is_there || unsafe { kind.is_used(addr) },
             false => slot.is_blocked(addr..addr + kind.size, is_same),
         };

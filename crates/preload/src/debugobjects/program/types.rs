@@ -74,7 +74,7 @@ pub unsafe fn of(at: *const c_void, size: usize) -> Option<&'static Descr> {
     let bucket = &TYPES[hash(&[at]) as usize % TYPES.len()];
     // Acquire pairs with the Release in `publish`: the types below are complete.
     let newest = bucket.load(Acquire);
-    // SAFETY: a bucket's types.
+    // SAFETY: `newest` is null or was published in this bucket, and published types stay.
     let own = match unsafe { find(newest, at, &told) } {
         Some(own) => own,
         // SAFETY: as above; the caller's name.
@@ -90,7 +90,7 @@ pub unsafe fn of(at: *const c_void, size: usize) -> Option<&'static Descr> {
 /// # Safety
 /// Null or a published type.
 unsafe fn find(newest: *const OwnType, at: u64, told: &Told) -> Option<&'static OwnType> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises null or a published type, as `all` asks.
     unsafe { all(newest) }.find(|own| own.at == at && own.told == *told)
 }
 
@@ -159,7 +159,7 @@ unsafe fn publish(
 /// Null or NUL terminated.
 unsafe fn copy_name(from: *const c_char, to: &'static mut [u8; MAX_NAME + 1]) -> &'static [u8] {
     if !from.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `from` is not null, so the caller promises a NUL-terminated name there.
         let name = unsafe { CStr::from_ptr(from) }.to_bytes();
         let len = name.len().min(MAX_NAME);
         to[..len].copy_from_slice(&name[..len]);
@@ -187,7 +187,8 @@ fn descr_of(told: &Told, name: &'static [u8], gone: &'static AtomicBool) -> Desc
     let fixup = |at: usize| unsafe { core::mem::transmute::<usize, Option<Fixup>>(at) };
     Descr {
         name: name.as_ptr().cast(),
-        // SAFETY: as above.
+        // SAFETY: 0 is `None`, and any other value is the program's function of the type that its
+        // descriptor declares.
         is_static_object: unsafe {
             core::mem::transmute::<usize, Option<IsStaticObject>>(told.is_static_object)
         },
