@@ -18,7 +18,7 @@ pub static TELL: Upcall<Tell> = Upcall::none();
 /// `lock` points to such an object.
 pub unsafe fn tell<T: Identify>(lock: *const T) {
     if let Some(tell) = TELL.get() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `lock` points to an object of type `T`, as `kind` asks.
         tell(unsafe { T::kind(lock) }, lock as u64);
     }
 }

@@ -106,7 +106,8 @@ impl Identify for pthread_mutex_t {
     const DESTROYED_THREAD: usize = mutex::SPINS.always();
 
     unsafe fn kind(this: *const Self) -> u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` points to an object of its type, as `kind_of`
+        // asks.
         match unsafe { kind_of(this) } & mutex_kind::TYPE {
             mutex_kind::RECURSIVE => lock_kind::RECURSIVE,
             mutex_kind::ERRORCHECK => lock_kind::ERRORCHECK,
@@ -115,7 +116,8 @@ impl Identify for pthread_mutex_t {
     }
 
     unsafe fn is_plain(this: *const Self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` points to an object of its type, as `kind_of`
+        // asks.
         let kind = unsafe { kind_of(this) };
         // A recursive one too: taking it again is counted and makes no chain, so a chain that is
         // known never has it twice. An error-checking one can: the attempt is recorded before it
@@ -124,7 +126,8 @@ impl Identify for pthread_mutex_t {
     }
 
     unsafe fn can_stamp(this: *const Self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` points to an object of its type, as `kind_of`
+        // asks.
         unsafe { kind_of(this) & (mutex_kind::ROBUST | mutex_kind::PSHARED) == 0 }
     }
 }
@@ -184,6 +187,8 @@ impl Identify for pthread_rwlock_t {
     }
 }
 
+/// # Safety
+/// `this` points to an object that has 8 bytes at `offset`, 8-aligned and used atomically.
 #[inline(always)]
 unsafe fn word<T>(this: *const T, offset: usize) -> &'static AtomicU64 {
     // SAFETY: the caller vouches for the object; the offsets of `Identify` are 8-aligned in it.
@@ -199,7 +204,7 @@ pub unsafe fn stamped<T: Identify>(this: *const T) -> Option<Ident> {
     if !T::STAMPABLE {
         return UNSTAMPED.get(this as u64);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `word` asks.
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
     // Acquire pairs with the Release in `stamp`: the identity was there first.
     let magic = magic.load(Acquire) ^ NONCE.load(Relaxed) ^ this as u64;
@@ -215,7 +220,7 @@ const NOT_PLAIN: u64 = 0x3c3c_0000_0000_0000;
 /// `this` points to such an object.
 #[inline(always)]
 pub unsafe fn stamped_plain<T: Identify>(this: *const T) -> Option<Ident> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `word` asks.
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
     // Acquire pairs with the Release in `stamp`: the identity was there first.
     (magic.load(Acquire) ^ this as u64 == NONCE.load(Relaxed)).then(|| Ident(ident.load(Relaxed)))
@@ -226,10 +231,12 @@ pub unsafe fn stamped_plain<T: Identify>(this: *const T) -> Option<Ident> {
 /// # Safety
 /// `this` points to such an object.
 pub unsafe fn known<T: Identify>(this: *const T) -> Option<Ident> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `stamped` asks.
     unsafe { stamped(this) }.or_else(|| UNSTAMPED.get(this as u64))
 }
 
+/// # Safety
+/// `this` points to an object of its type, in which nothing else uses the stamp's bytes.
 unsafe fn stamp<T: Identify>(this: *const T, ident: Ident) {
     // SAFETY: the caller vouches for an object that can carry a stamp.
     unsafe {
@@ -254,7 +261,7 @@ pub enum Birth {
 /// `this` points to such an object.
 #[cold]
 pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Ident> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of type `T`, as `can_stamp` asks.
     let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
     if !can_stamp
         && birth != Birth::Init
@@ -262,23 +269,27 @@ pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Iden
     {
         return Some(ident);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `identify_in`
+    // asks.
     state::with_core(|core| unsafe { identify_in(core, this, birth) })?
 }
 
+/// # Safety
+/// `this` points to an object of its type.
 unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth) -> Option<Ident> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of type `T`, as `can_stamp` asks.
     let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
     // Another thread may have been here since.
     let known = match can_stamp {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` points to an object of its type, as `stamped`
+        // asks.
         true => unsafe { stamped(this) },
         false => UNSTAMPED.get(this as u64),
     };
     if let Some(ident) = known.filter(|_| birth != Birth::Init) {
         return Some(ident);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `new_lock` asks.
     let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
     spinning::note(core, ident);
     inherited::met(core, this as u64, ident);
@@ -301,7 +312,8 @@ pub unsafe fn begin<T: Identify>(this: *const T, asks_where: bool) -> Option<u32
         return None;
     }
     state::with_core(|core| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` points to an object of its type, as `identify_in`
+        // asks.
         let ident = unsafe { identify_in(core, this, Birth::Init) }?;
         if !asks_where {
             return None;
@@ -323,14 +335,15 @@ pub unsafe fn rename<T: Identify>(
     make: impl FnOnce(&mut Core, u8, Option<Ident>) -> Option<Ident>,
 ) -> Option<Ident> {
     state::with_core(|core| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` points to an object of type `T`, as `kind` asks.
         let (known, kind) = unsafe { (known(this), T::kind(this)) };
         let ident = make(core, kind, known)?;
         if known == Some(ident) {
             return known;
         }
         spinning::note(core, ident);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` points to an object of type `T`, as `can_stamp`
+        // asks.
         let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
         pages::note_lock(this as u64, can_stamp);
         match can_stamp {
@@ -347,17 +360,19 @@ pub fn unstamped(address: u64) -> Option<Ident> {
     UNSTAMPED.get(address)
 }
 
+/// # Safety
+/// `this` points to an object of its type.
 unsafe fn new_lock<T: Identify>(
     core: &mut Core,
     this: *const T,
     birth: Birth,
     can_stamp: bool,
 ) -> Option<Ident> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of type `T`, as `kind` asks.
     let kind = unsafe { T::kind(this) };
     let parent = PARENT_NONCE.load(Relaxed);
     if can_stamp && parent != 0 && birth == Birth::FirstAcquire {
-        // SAFETY: as above.
+        // SAFETY: the caller promises that `this` points to an object of its type, as `word` asks.
         let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
         let magic = magic.load(Relaxed) ^ parent ^ this as u64;
         if magic == 0 || magic == NOT_PLAIN {
@@ -446,19 +461,23 @@ pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Destroyed> {
     if !T::STAMPABLE {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `word` asks.
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
     // Acquire pairs with the Release in `forget`: the rest was there first.
     if magic.load(Acquire) != NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED {
         return None;
     }
-    // SAFETY: as above.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `destroyed_by`
+    // asks.
     let (stack, thread) = unsafe { destroyed_by(this) };
     let (stack, thread) = (stack.load(Relaxed), thread.load(Relaxed).into());
     Some(Destroyed { ident: Ident(ident.load(Relaxed)), thread, stack })
 }
 
 /// Where a destroyed lock keeps the stack of its end, and the thread.
+///
+/// # Safety
+/// `this` points to an object of its type that is destroyed.
 unsafe fn destroyed_by<T: Identify>(this: *const T) -> (&'static AtomicU32, &'static AtomicU16) {
     let at = this.cast_mut();
     // SAFETY: the caller vouches for the object; the offsets of `Identify` are aligned in it.
@@ -479,7 +498,7 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
     let nonce = NONCE.load(Relaxed);
     let mut taken = false;
     for offset in (part.start..part.end.saturating_sub(7)).step_by(8) {
-        // SAFETY: within the block.
+        // SAFETY: `offset` is in `part`, which the caller promises to be within the block.
         let at = unsafe { block.add(offset) };
         // SAFETY: as above. Another thread may write there, rightly or wrongly: atomic.
         let word = unsafe { AtomicU64::from_ptr(at.cast()) };
@@ -504,7 +523,7 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
 /// # Safety
 /// `this` points to such an object, or what is left of it after its destroy function.
 pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `this` points to an object of its type, as `stamped` asks.
     if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
         // SAFETY: the calling thread's state, or null.
         let own = unsafe { crate::os::tls::get().as_ref() }.map_or(0, |thread| thread.id());
@@ -556,6 +575,9 @@ pub fn start(nonce: u64) {
 }
 
 /// Checks on a lock of each sort that glibc lays it out as we think and leaves the stamp alone.
+///
+/// # Safety
+/// None: it works on its own locks.
 unsafe fn layout_holds() -> bool {
     // SAFETY: all objects are local, initialised before use; attributes are of the libc crate's
     // types, which are large enough.

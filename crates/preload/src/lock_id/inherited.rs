@@ -151,7 +151,7 @@ static SNAPSHOT: Snapshot = Snapshot { busy: AtomicU32::new(0), lens: UnsafeCell
 
 struct Locks(UnsafeCell<[Inherited; MOST]>);
 
-// SAFETY: as `Snapshot`.
+// SAFETY: the holder of the snapshot's `busy` writes them, and its child reads them.
 unsafe impl Sync for Locks {}
 
 /// The first of them are in the snapshot.
@@ -200,7 +200,8 @@ pub unsafe fn take() {
     let (locks, left) = (&mut locks[..len], &mut left[..left_len]);
     let own = locks.iter_mut().map(Inherited::sharing);
     find_shared(own.chain(left.iter_mut().map(Left::sharing)));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the snapshot is this thread's, so nobody else reads or
+    // writes the lengths.
     unsafe { *SNAPSHOT.lens.get() = [len, left_len] };
     match len + left_len {
         0 => SNAPSHOT.busy.store(0, Release),
@@ -270,7 +271,7 @@ pub fn left_behind(addr: u64) -> Option<Left> {
     if !IS_CHILD.load(Relaxed) {
         return None;
     }
-    // SAFETY: written before the fork.
+    // SAFETY: the forking thread wrote both before the fork, and in the child nobody writes them.
     let left = unsafe { &(&*LEFT_BEHIND.0.get())[..(*SNAPSHOT.lens.get())[1]] };
     left.iter().copied().find(|left| left.addr == addr && !left.is_shared)
 }
@@ -295,7 +296,7 @@ pub fn to_hold() -> impl Iterator<Item = &'static Inherited> {
 /// # Safety
 /// In a child that has one thread, which has no other reference to them.
 pub unsafe fn inherited_mut() -> &'static mut [Inherited] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises one thread and no other reference to the locks.
     unsafe { &mut (&mut *LOCKS.0.get())[..(*SNAPSHOT.lens.get())[0]] }
 }
 

@@ -54,7 +54,8 @@ impl Lock for pthread_mutex_t {
 
     #[inline(always)]
     unsafe fn try_lock(this: *mut Self, _mode: u16) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` is a live lock of its type, as
+        // `pthread_mutex_trylock` asks.
         unsafe { real::pthread_mutex_trylock(this) }
     }
 
@@ -64,14 +65,14 @@ impl Lock for pthread_mutex_t {
 
     #[inline(always)]
     unsafe fn recurs(this: *mut Self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` is a live lock of its type, as `kind_of` asks.
         unsafe { kind_of(this) & mutex_kind::TYPE == mutex_kind::RECURSIVE }
     }
 
     /// Robust, PI, PP.
     #[inline(always)]
     unsafe fn is_special(this: *mut Self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` is a live lock of its type, as `kind_of` asks.
         unsafe { kind_of(this) & mutex_kind::SPECIAL != 0 }
     }
 }
@@ -82,7 +83,8 @@ impl Lock for pthread_rwlock_t {
 
     #[inline(always)]
     unsafe fn try_lock(this: *mut Self, mode: u16) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `this` is a live lock of its type, as
+        // `pthread_rwlock_trywrlock` asks.
         unsafe {
             match mode & mode::READ {
                 0 => real::pthread_rwlock_trywrlock(this),

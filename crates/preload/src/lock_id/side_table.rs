@@ -122,11 +122,11 @@ impl SideTable {
 
     #[cold]
     fn grow(&self) -> Option<&'static Table> {
-        // SAFETY: as above.
+        // SAFETY: the word is null or points to a table that stays mapped.
         let old = unsafe { self.table.load(Relaxed).as_ref() };
         let capacity = old.map_or(FIRST, |old| old.capacity * 2);
         let bytes = size_of::<Table>() + capacity as usize * size_of::<Slot>();
-        // SAFETY: a new anonymous mapping.
+        // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
         let at = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             sys::mmap(bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
@@ -135,7 +135,8 @@ impl SideTable {
             return None;
         }
         let at = at as *mut Table;
-        // SAFETY: zeroed, large enough, ours.
+        // SAFETY: the mapping is zeroed, which is a valid table, large enough for it, and known to
+        // nobody else yet.
         let new = unsafe {
             (*at).capacity = capacity;
             &*at

@@ -86,14 +86,14 @@ fn node<T>(slot: &AtomicPtr<T>, make: bool) -> Option<&'static T> {
     // theirs.)
     let at = slot.load(Acquire);
     if !at.is_null() {
-        // SAFETY: a node stays mapped.
+        // SAFETY: a slot is null or points to a zeroed mapping of a `T`, which stays mapped.
         return Some(unsafe { &*at });
     }
     if !make {
         return None;
     }
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping.
+    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
     let new = unsafe { sys::mmap(size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1) };
     if new <= 0 {
         return None;

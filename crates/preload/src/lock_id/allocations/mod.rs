@@ -39,7 +39,7 @@ pub fn record(block: u64, size: usize) {
 }
 
 fn record_from(own: Frame, block: u64, size: usize) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let stretch = unsafe { tls::get().as_ref() }.map_or(Stretch(0), |thread| thread.stretch());
     let mut caller = own.caller();
     // Further frames of ours may wrap the function too.

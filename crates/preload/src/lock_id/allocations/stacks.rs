@@ -40,12 +40,13 @@ static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
 pub fn start() -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let bytes = size_of::<Table>();
-    // SAFETY: a new mapping.
+    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
     let at = unsafe { sys::mmap(bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1) };
     if at <= 0 {
         return false;
     }
-    // SAFETY: ours. See `blocks`.
+    // SAFETY: the range is the mapping made above, which nobody else knows yet, and advice changes
+    // no content.
     unsafe {
         sys::madvise(at as *mut u8, bytes, libc::MADV_NOHUGEPAGE);
         sys::madvise(at as *mut u8, bytes, libc::MADV_DONTDUMP);
