@@ -82,7 +82,8 @@ fn start() {
     interpose::follow_internal();
     if begin(0) {
         python::start();
-        // SAFETY: as above.
+        // SAFETY: the literal is NUL terminated, and nobody else runs yet that changes the
+        // environment.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
             allocate::track();
         }
@@ -203,7 +204,8 @@ fn begin(parent_token: u64) -> bool {
         mapping = unsafe { mapping::take_annex() };
     }
     let Some(mapping) = mapping else { return false };
-    // SAFETY: before `start`.
+    // SAFETY: no core of ours is installed before `start`, so the parent's is still the current
+    // one.
     let parent = unsafe { state::parents() };
     let fill = |header: &Header| {
         header.pid.store(pid, Relaxed);
@@ -238,7 +240,8 @@ fn begin(parent_token: u64) -> bool {
     #[unsafe(link_section = "lockwright_forked")]
     static mut CORE: MaybeUninit<Core> = MaybeUninit::uninit();
     let core = &raw mut CORE;
-    // SAFETY: as for the path.
+    // SAFETY: nobody else refers to `CORE`: this is start-up or a child with one thread, which is
+    // here once.
     let core = unsafe { (*core).write(Core::new(writer)) };
     match parent {
         None => describe(core.writer()),
@@ -300,7 +303,7 @@ fn ledger_path(path: &mut [u8; MOST_PATH], pid: u32, token: u64) -> bool {
 
 /// Processors online.
 fn processors() -> u32 {
-    // SAFETY: asks the kernel.
+    // SAFETY: `sysconf` takes a number and touches no memory of ours.
     unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(1) as u32
 }
 
@@ -313,10 +316,12 @@ fn parents_processors(parent: &Core) -> u32 {
 #[inline(never)]
 fn describe(writer: &mut Writer) {
     let mut buffer = [0u8; 4096];
-    // SAFETY: a NUL-terminated literal.
+    // SAFETY: the path is a NUL-terminated literal, and the kernel writes only into the buffer, if
+    // at all.
     let n = unsafe { sys::readlink(c"/proc/self/exe".as_ptr().cast(), &mut buffer) };
     let exe = writer.text(&buffer[..n.clamp(0, 4096) as usize]);
-    // SAFETY: as above.
+    // SAFETY: the path is a NUL-terminated literal, and the kernel writes only into the buffer, if
+    // at all.
     let fd = unsafe { sys::open_read(c"/proc/self/cmdline".as_ptr().cast()) };
     let mut cmdline = Text::default();
     if fd >= 0 {

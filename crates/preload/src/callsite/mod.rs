@@ -181,7 +181,8 @@ pub unsafe fn known_past_frames<T>(
 ) -> Option<(u64, T)> {
     let (mut frame, mut hash) = (call, call.pc);
     for wrappers in 1..=MOST_LEVELS {
-        // SAFETY: the caller's promise.
+        // SAFETY: `frame` is a live call's, as the call that began the walk has not returned; the
+        // step is for its `pc`.
         frame = unsafe { verdict::step(frame.pc).take(frame) }?;
         hash = site::extend(hash, frame.pc);
         if let Some(found) = known(hash) {
@@ -202,9 +203,9 @@ pub unsafe fn known_past_return<T>(
     known: impl Fn(u64) -> Option<T>,
 ) -> Option<(u64, T)> {
     let call = back.frame(address)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a live call, and the stub saw its return address at `back.stack`.
     match unsafe { known_past(address, back.stack, &known) } {
-        // SAFETY: as above.
+        // SAFETY: `call` is the frame of the same live call, by the stub's registers.
         None => unsafe { known_past_frames(call, known) },
         found => found,
     }

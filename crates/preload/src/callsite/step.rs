@@ -126,11 +126,11 @@ mod tests {
         let rsp = stack.as_ptr() as u64;
         let frame = Frame { pc: 0x1000, rsp, rbp: rsp + 16 };
         for step in [Step::with_size(32, Saved::AtCfa(-16)).unwrap(), Step::FRAME_POINTER] {
-            // SAFETY: the words above.
+            // SAFETY: both steps read the words of `stack` above, which `frame` points into.
             let caller = unsafe { step.take(frame) }.unwrap();
             assert_eq!((caller.pc, caller.rsp, caller.rbp), (0x5678, rsp + 32, 0x1234));
         }
-        // SAFETY: not followed.
+        // SAFETY: an unusual step is not followed, so the words of `frame` are not read.
         assert!(unsafe { Step::UNUSUAL.take(frame) }.is_none());
     }
 }

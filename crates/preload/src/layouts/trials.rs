@@ -239,6 +239,8 @@ fn try_once(_: Version) -> bool {
     /// The control of the trial, which its routine looks at.
     static CONTROL: AtomicU32 = AtomicU32::new(0);
     static SEEN: AtomicU32 = AtomicU32::new(0);
+    /// # Safety
+    /// None: it uses statics alone.
     unsafe extern "C-unwind" fn routine() {
         SEEN.store(CONTROL.load(Relaxed), Relaxed);
     }

@@ -83,6 +83,8 @@ macro_rules! real {
         mod resolver {
             use super::*;
             $(
+                /// # Safety
+                /// As for the function of that name.
                 #[allow(non_snake_case, reason = "named as the function is")]
                 pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> $ret {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;

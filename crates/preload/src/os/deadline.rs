@@ -14,7 +14,7 @@ pub fn is_clock(clock: clockid_t) -> bool {
 /// # Safety
 /// The caller's deadline, or null, which is none.
 pub unsafe fn is_time(deadline: *const timespec) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a deadline or null, and `as_ref` takes both.
     match unsafe { deadline.as_ref() } {
         Some(time) => (0..1_000_000_000).contains(&time.tv_nsec),
         None => false,
@@ -26,6 +26,6 @@ pub unsafe fn is_time(deadline: *const timespec) -> bool {
 /// # Safety
 /// As for [`is_time`].
 pub unsafe fn is_time_or_none(deadline: *const timespec) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: it is not null, so it is the deadline that the caller promises.
     deadline.is_null() || unsafe { is_time(deadline) }
 }

@@ -71,7 +71,7 @@ pub fn file_header() -> Option<&'static Header> {
 /// # Safety
 /// `path` is NUL terminated. Nobody else creates or grows a mapping at the same time.
 pub unsafe fn create(path: *const u8) -> Option<Mapping> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a NUL-terminated `path`.
     let fd = unsafe { sys::create(path) };
     if fd < 0 {
         return None;
@@ -93,12 +93,13 @@ pub unsafe fn create(path: *const u8) -> Option<Mapping> {
     let mapped = len.filter(|_| is_affordable(STEP)).and_then(|len| Some((map(fd)?, len)));
     sys::close(fd);
     let Some((base, len)) = mapped else {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a NUL-terminated `path`.
         unsafe { sys::unlink(path) };
         return None;
     };
     let own = own_bytes(len as u64) as usize;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nobody else creates or grows a mapping, so nobody else uses
+    // `FILE`.
     unsafe {
         FILE = (base, len);
         begin(base, own);
@@ -111,7 +112,8 @@ pub unsafe fn create(path: *const u8) -> Option<Mapping> {
 /// # Safety
 /// As for [`create`].
 unsafe fn begin(base: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nobody else creates or grows a mapping, so nobody else uses
+    // `CURRENT`.
     unsafe { CURRENT = (base, len) };
     MAPPED.store(STEP, Relaxed);
 }
@@ -128,7 +130,7 @@ fn map(fd: isize) -> Option<*mut u8> {
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_NORESERVE);
     let base = map_with_room(STEP, prot, flags, fd)?;
     // Core dumps are the program's own, not ours.
-    // SAFETY: our mapping.
+    // SAFETY: `map_with_room` has just mapped these `STEP` bytes for us.
     unsafe { sys::madvise(base, STEP, libc::MADV_DONTDUMP) };
     Some(base)
 }
@@ -176,7 +178,7 @@ fn is_affordable(bytes: usize) -> bool {
 /// # Safety
 /// As for [`create`]; in a forked child whose parent has a ledger.
 pub unsafe fn take_annex() -> Option<Mapping> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a child with one thread, so nobody writes `FILE`.
     let (file, file_len) = unsafe { FILE };
     if file.is_null() {
         return None;
@@ -188,7 +190,7 @@ pub unsafe fn take_annex() -> Option<Mapping> {
     let (offset, len) = annex(file_len as u64, index)?;
     // SAFETY: the header is mapped from the beginning of the file on.
     let base = unsafe { map_again(file, offset as usize) }?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nobody else creates or grows a mapping, as `begin` asks.
     unsafe { begin(base, len as usize) };
     Some(Mapping { base, len: len as usize, file_len: 0, limited_by: stopped::NO })
 }
@@ -199,7 +201,7 @@ pub unsafe fn take_annex() -> Option<Mapping> {
 /// # Safety
 /// At `file` is a mapping of ours, of [`HEADER_BYTES`] or more.
 unsafe fn map_again(file: *mut u8, offset: usize) -> Option<*mut u8> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that a mapping of ours is at `file`.
     if let Some(whole) = unsafe { another(file, offset + STEP) } {
         // SAFETY: what is before the piece, which nobody uses.
         unsafe {
@@ -258,7 +260,7 @@ pub fn commit(at: *mut u8, len: usize) -> Result<(), u32> {
     if end > mapped && !grow(end.next_multiple_of(STEP).min(whole)) {
         return Err(stopped::ADDRESS_SPACE);
     }
-    // SAFETY: within our mapping.
+    // SAFETY: `at` and `len` lie in the current mapping, which reaches that far by now.
     let done = unsafe { sys::madvise(at, len, MADV_POPULATE_WRITE) };
     let is_stored = match i32::try_from(-done).unwrap_or(libc::ENOMEM) {
         0 => true,
@@ -273,7 +275,7 @@ pub fn commit(at: *mut u8, len: usize) -> Result<(), u32> {
 
 /// Has the current mapping become `new` bytes long, in place.
 fn grow(new: usize) -> bool {
-    // SAFETY: as in `commit`.
+    // SAFETY: the caller is under the engine's lock, so nobody else writes `CURRENT`.
     let ((base, _), mapped) = (unsafe { CURRENT }, mapped());
     if !is_affordable(new) {
         return false;
@@ -297,7 +299,7 @@ fn grow(new: usize) -> bool {
 /// Maps ahead, before the program forbids itself system calls. To be called under the engine's
 /// lock.
 pub fn map_ahead() {
-    // SAFETY: under the engine's lock.
+    // SAFETY: the caller is under the engine's lock, so nobody else writes `CURRENT`.
     let ((base, whole), mapped) = (unsafe { CURRENT }, mapped());
     // A limited address space is the program's.
     if !base.is_null() && mapped < AHEAD && sys::limit(libc::RLIMIT_AS) == libc::RLIM_INFINITY {
@@ -318,7 +320,8 @@ fn populate(at: *mut u8, len: usize) -> bool {
 /// # Safety
 /// Nothing points into it any more.
 pub unsafe fn forget() {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nothing points into the mapping any more, so nobody uses
+    // `CURRENT`.
     unsafe {
         let (base, _) = CURRENT;
         CURRENT = (core::ptr::null_mut(), 0);

@@ -25,7 +25,7 @@ pub fn is_readable<T>(at: *const T) -> bool {
 /// # Safety
 /// As for [`Look::value`].
 pub unsafe fn value<T: Copy>(at: *const T) -> Option<T> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a valid `T` that nobody writes meanwhile, if there is memory.
     unsafe { look().value(at) }
 }
 
@@ -34,6 +34,6 @@ pub unsafe fn value<T: Copy>(at: *const T) -> Option<T> {
 /// # Safety
 /// As for [`Look::string`].
 pub unsafe fn string<'a>(at: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the text stays as it is for `'a`, if there is memory.
     unsafe { look().string(at) }
 }

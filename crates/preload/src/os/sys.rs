@@ -10,6 +10,8 @@ use core::sync::atomic::AtomicU32;
 use super::digits::Digits;
 use super::tls;
 
+/// # Safety
+/// The arguments are valid for the system call `n`: what it reads and writes is the caller's.
 #[inline]
 unsafe fn syscall6(n: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
     if tls::is_barred() {
@@ -42,13 +44,13 @@ macro_rules! syscall {
 
 /// Kernel thread id.
 pub fn gettid() -> u32 {
-    // SAFETY: no arguments.
+    // SAFETY: `gettid` takes numbers alone, so no memory of ours is at stake.
     (unsafe { syscall!(libc::SYS_gettid) }) as u32
 }
 
 /// A clock that there is. [`super::time`] is faster.
 pub fn clock_gettime(clock: libc::clockid_t, ts: &mut libc::timespec) {
-    // SAFETY: writes one timespec.
+    // SAFETY: the kernel writes one timespec, and `ts` refers to one that nobody else uses.
     unsafe { syscall!(libc::SYS_clock_gettime, clock, ptr::from_mut(ts)) };
 }
 
@@ -76,7 +78,7 @@ pub fn signal_mask() -> u64 {
 pub fn alternate_stack() -> (u64, u64) {
     let mut stack =
         libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-    // SAFETY: writes one stack_t.
+    // SAFETY: the kernel writes one stack_t, for which the local has room.
     unsafe { syscall!(libc::SYS_sigaltstack, 0usize, &raw mut stack) };
     match stack.ss_flags & libc::SS_DISABLE {
         0 => (stack.ss_sp as u64, stack.ss_size as u64),
@@ -92,16 +94,16 @@ pub fn is_on_alternate(at: u64) -> bool {
 
 /// What is left of the process's ITIMER_REAL, which `alarm` sets, too.
 pub fn real_timer() -> libc::itimerval {
-    // SAFETY: plain integers.
+    // SAFETY: an `itimerval` is made of integers, for which zero is a valid value.
     let mut timer: libc::itimerval = unsafe { core::mem::zeroed() };
-    // SAFETY: writes one itimerval.
+    // SAFETY: the kernel writes one itimerval, for which the local has room.
     unsafe { syscall!(libc::SYS_getitimer, libc::ITIMER_REAL, &raw mut timer) };
     timer
 }
 
 /// What is left of the timer that the kernel knows by this number; `None` if there is none.
 pub fn timer(number: u32) -> Option<libc::itimerspec> {
-    // SAFETY: plain integers.
+    // SAFETY: an `itimerspec` is made of integers, for which zero is a valid value.
     let mut timer: libc::itimerspec = unsafe { core::mem::zeroed() };
     // SAFETY: writes one itimerspec, if there is such a timer.
     let result = unsafe { syscall!(libc::SYS_timer_gettime, number, &raw mut timer) };
@@ -118,7 +120,8 @@ pub unsafe fn write_page(at: *mut u8) -> bool {
     // SAFETY: the kernel writes its 8-byte sigset there; nothing is set.
     let done = unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, at, 8usize) };
     if done == 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a page of ours that nobody uses, and the kernel has just
+        // written to it.
         unsafe { at.write(0) };
     }
     done == 0
@@ -154,7 +157,7 @@ pub unsafe fn can_write(word: *const u32) -> bool {
 /// # Safety
 /// A page that is used only in ways that stay allowed.
 pub unsafe fn protect_page(page: usize, prot: i32) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the page is used only in ways that stay allowed.
     unsafe { syscall!(libc::SYS_mprotect, page, 4096usize, prot) }
 }
 
@@ -203,7 +206,7 @@ pub fn read_of_task<'b>(tid: u32, name: &CStr, buffer: &'b mut [u8]) -> Option<&
     push(Digits::of(tid.into()).as_bytes());
     push(b"/");
     push(name.to_bytes_with_nul());
-    // SAFETY: NUL terminated.
+    // SAFETY: the path is NUL terminated: the last push was one with its NUL.
     let fd = unsafe { open_read(path.as_ptr()) };
     if fd < 0 {
         return None;
@@ -258,7 +261,7 @@ const FUTEX_LOCK_PI2: i32 = 13;
 
 /// Gives up the processor.
 pub fn yield_now() {
-    // SAFETY: no arguments.
+    // SAFETY: `sched_yield` takes numbers alone, so no memory of ours is at stake.
     unsafe { syscall!(libc::SYS_sched_yield) };
 }
 
@@ -275,7 +278,7 @@ pub fn futex_wake(word: &AtomicU32, most: i32) {
 /// `path` is NUL terminated.
 pub unsafe fn create(path: *const u8) -> isize {
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0o600usize) }
 }
 
@@ -285,7 +288,7 @@ pub unsafe fn create(path: *const u8) -> isize {
 /// `path` is NUL terminated.
 pub unsafe fn open_read(path: *const u8) -> isize {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
 }
 
@@ -296,7 +299,7 @@ pub unsafe fn open_read(path: *const u8) -> isize {
 pub unsafe fn open_append(path: *const u8, more: i32) -> isize {
     let flags =
         libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags | more, 0o600usize) }
 }
 
@@ -328,19 +331,19 @@ pub fn owner_of_regular(fd: isize) -> Option<u32> {
 
 /// The flags that the file is open with (O_NONBLOCK and the like); negative if it is not open.
 pub fn file_flags(file: i32) -> isize {
-    // SAFETY: no memory is given.
+    // SAFETY: `fcntl` takes numbers alone, so no memory of ours is at stake.
     unsafe { syscall!(libc::SYS_fcntl, file, libc::F_GETFL) }
 }
 
 /// The process's effective user id.
 pub fn effective_user() -> u32 {
-    // SAFETY: no arguments.
+    // SAFETY: `geteuid` takes numbers alone, so no memory of ours is at stake.
     (unsafe { syscall!(libc::SYS_geteuid) }) as u32
 }
 
 /// Reads into `buffer`.
 pub fn read(fd: isize, buffer: &mut [u8]) -> isize {
-    // SAFETY: the buffer is ours.
+    // SAFETY: the kernel writes at most `buffer.len()` bytes, into the buffer that is ours alone.
     unsafe { syscall!(libc::SYS_read, fd, buffer.as_mut_ptr(), buffer.len()) }
 }
 
@@ -366,19 +369,19 @@ pub unsafe fn readlink(path: *const u8, buffer: &mut [u8]) -> isize {
 
 /// The length of a file; its position is there afterwards.
 pub fn length(fd: isize) -> u64 {
-    // SAFETY: no memory is involved.
+    // SAFETY: `lseek` takes numbers alone, so no memory of ours is at stake.
     unsafe { syscall!(libc::SYS_lseek, fd, 0usize, libc::SEEK_END) }.max(0) as u64
 }
 
 /// Sets a file's length.
 pub fn ftruncate(fd: isize, len: usize) -> isize {
-    // SAFETY: no memory involved.
+    // SAFETY: `ftruncate` takes numbers alone, so no memory of ours is at stake.
     unsafe { syscall!(libc::SYS_ftruncate, fd, len) }
 }
 
 /// Closes a descriptor.
 pub fn close(fd: isize) {
-    // SAFETY: a descriptor of ours.
+    // SAFETY: a descriptor is a number: no memory of ours is touched.
     unsafe { syscall!(libc::SYS_close, fd) };
 }
 
@@ -387,7 +390,7 @@ pub fn close(fd: isize) {
 /// # Safety
 /// `path` is NUL terminated.
 pub unsafe fn unlink(path: *const u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
     unsafe { syscall!(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0usize) };
 }
 
@@ -396,7 +399,7 @@ pub unsafe fn unlink(path: *const u8) {
 /// # Safety
 /// As mmap(2): a new mapping, so nothing of ours is touched.
 pub unsafe fn mmap(len: usize, prot: i32, flags: i32, fd: isize) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a new mapping, so the kernel chooses a place where nothing is.
     unsafe { syscall!(libc::SYS_mmap, 0usize, len, prot, flags, fd, 0usize) }
 }
 
@@ -405,7 +408,7 @@ pub unsafe fn mmap(len: usize, prot: i32, flags: i32, fd: isize) -> isize {
 /// # Safety
 /// As for [`mmap`].
 pub unsafe fn mmap_near(place: usize, len: usize, prot: i32, flags: i32, fd: isize) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises no fixed mapping, so the kernel replaces nothing at `place`.
     unsafe { syscall!(libc::SYS_mmap, place, len, prot, flags, fd, 0usize) }
 }
 
@@ -414,7 +417,7 @@ pub unsafe fn mmap_near(place: usize, len: usize, prot: i32, flags: i32, fd: isi
 /// # Safety
 /// The range is a mapping of ours, and nobody uses what it loses.
 pub unsafe fn mremap(at: *mut u8, old: usize, new: usize, flags: i32) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the range is ours, and that nobody uses what it loses.
     unsafe { syscall!(libc::SYS_mremap, at, old, new, flags) }
 }
 
@@ -423,7 +426,8 @@ pub unsafe fn mremap(at: *mut u8, old: usize, new: usize, flags: i32) -> isize {
 /// # Safety
 /// As for [`mremap`]; what was mapped at `to` is ours, and nobody uses it.
 pub unsafe fn mremap_to(at: *mut u8, old: usize, new: usize, flags: i32, to: *mut u8) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the range and what is at `to` are ours, and that nobody uses
+    // what goes.
     unsafe { syscall!(libc::SYS_mremap, at, old, new, flags, to) }
 }
 
@@ -432,13 +436,13 @@ pub unsafe fn mremap_to(at: *mut u8, old: usize, new: usize, flags: i32, to: *mu
 /// # Safety
 /// The range is a mapping of ours that nobody uses.
 pub unsafe fn remap_file_pages(at: *mut u8, len: usize, page: usize) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the range is a mapping of ours that nobody uses.
     unsafe { syscall!(libc::SYS_remap_file_pages, at, len, 0usize, page, 0usize) }
 }
 
 /// Has pages be no longer locked into memory.
 pub fn munlock(at: *mut u8, len: usize) {
-    // SAFETY: no memory changes.
+    // SAFETY: unlocked pages keep their content and their address.
     unsafe { syscall!(libc::SYS_munlock, at, len) };
 }
 
@@ -447,7 +451,7 @@ pub fn munlock(at: *mut u8, len: usize) {
 /// # Safety
 /// The range is a mapping of ours.
 pub unsafe fn madvise(at: *mut u8, len: usize, advice: i32) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the range is a mapping of ours.
     unsafe { syscall!(libc::SYS_madvise, at, len, advice) }
 }
 
@@ -456,14 +460,14 @@ pub unsafe fn madvise(at: *mut u8, len: usize, advice: i32) -> isize {
 /// # Safety
 /// The range is a mapping of ours that nobody uses any more.
 pub unsafe fn munmap(at: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the range is a mapping of ours that nobody uses any more.
     unsafe { syscall!(libc::SYS_munmap, at, len) };
 }
 
 /// The calling thread's name, NUL padded.
 pub fn thread_name() -> [u8; 16] {
     let mut name = [0u8; 16];
-    // SAFETY: PR_GET_NAME writes 16 bytes.
+    // SAFETY: PR_GET_NAME writes 16 bytes, for which `name` has room.
     unsafe { syscall!(libc::SYS_prctl, libc::PR_GET_NAME, name.as_mut_ptr()) };
     name
 }
@@ -476,13 +480,13 @@ pub fn fork() -> i32 {
 
 /// Process id and parent process id.
 pub fn pids() -> (u32, u32) {
-    // SAFETY: no arguments.
+    // SAFETY: `getpid` and `getppid` take no arguments.
     unsafe { (syscall!(libc::SYS_getpid) as u32, syscall!(libc::SYS_getppid) as u32) }
 }
 
 /// Fills the buffer with random bytes; leaves it as it is if the kernel has none yet.
 pub fn random(buffer: &mut [u8]) {
-    // SAFETY: the buffer is ours.
+    // SAFETY: the kernel writes at most `buffer.len()` bytes, into the buffer that is ours alone.
     unsafe {
         syscall!(libc::SYS_getrandom, buffer.as_mut_ptr(), buffer.len(), libc::GRND_NONBLOCK)
     };
@@ -491,7 +495,7 @@ pub fn random(buffer: &mut [u8]) {
 /// Soft limit of a resource.
 pub fn limit(resource: u32) -> u64 {
     let mut limit = libc::rlimit64 { rlim_cur: u64::MAX, rlim_max: u64::MAX };
-    // SAFETY: writes one rlimit64.
+    // SAFETY: the kernel writes one rlimit64, for which the local has room; no new limit is given.
     unsafe { syscall!(libc::SYS_prlimit64, 0usize, resource, 0usize, &raw mut limit) };
     limit.rlim_cur
 }
@@ -504,6 +508,7 @@ pub fn errno() -> i32 {
 
 /// Sets it.
 pub fn set_errno(errno: i32) {
-    // SAFETY: as in `errno`.
+    // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
+    // as the thread.
     unsafe { *libc::__errno_location() = errno };
 }

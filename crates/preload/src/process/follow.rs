@@ -34,7 +34,8 @@ static FORKS: AtomicBool = AtomicBool::new(true);
 pub fn is_wanted() -> bool {
     let Some(wanted) = environment(c"LOCKWRIGHT_FOLLOW") else { return true };
     let len = wanted.len().min(MOST_WANTED);
-    // SAFETY: before any thread.
+    // SAFETY: no other thread runs at start, `len` is at most `MOST_WANTED`, and the texts are
+    // apart.
     unsafe { (&raw mut WANTED).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), len) };
     WANTED_LEN.store(len, Relaxed);
     let mut buffer = [0; 4096];
@@ -43,7 +44,8 @@ pub fn is_wanted() -> bool {
     // SAFETY: the kernel's value is null, or a path that lies next to the environment.
     let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const core::ffi::c_char;
     if wanted != b"none" && !path.is_null() {
-        // SAFETY: as above; NUL terminated.
+        // SAFETY: the path is not null, so the kernel has put a NUL-terminated text there, which
+        // stays.
         is_named |= names(wanted, unsafe { CStr::from_ptr(path) }.to_bytes());
     }
     FORKS.store(is_named, Relaxed);
@@ -81,7 +83,7 @@ pub fn is_wanted_at(path: &[u8]) -> bool {
 /// The first `len` bytes of what the variable was.
 fn wanted(len: usize) -> &'static [u8] {
     let wanted = &raw const WANTED;
-    // SAFETY: written once, at start.
+    // SAFETY: `WANTED` was written once, at start, before there was another thread.
     unsafe { &(&*wanted)[..len] }
 }
 
@@ -101,7 +103,8 @@ fn environment(name: &CStr) -> Option<&'static [u8]> {
 }
 
 fn executable(buffer: &mut [u8]) -> &[u8] {
-    // SAFETY: a NUL-terminated literal.
+    // SAFETY: the path is a NUL-terminated literal, and the kernel writes only into the buffer, if
+    // at all.
     let len = unsafe { sys::readlink(c"/proc/self/exe".as_ptr().cast(), buffer) };
     &buffer[..len.max(0) as usize]
 }

@@ -23,7 +23,8 @@ pub fn register() {
     if !REGISTERED.swap(true, Relaxed) {
         // By `pthread_atfork` our own module would be named, which need not be: a preloaded library
         // is never unloaded.
-        // SAFETY: the handlers stay loaded.
+        // SAFETY: the handlers are functions of this library, which is preloaded and never
+        // unloaded.
         unsafe {
             real::__register_atfork(Some(prepare), Some(parent), Some(child), core::ptr::null())
         };
@@ -43,22 +44,31 @@ pub unsafe extern "C-unwind" fn __register_atfork(
     dso: *const c_void,
 ) -> c_int {
     register();
-    // SAFETY: forwarded.
+    // SAFETY: the next `__register_atfork` gets the program's own arguments unchanged, as without
+    // us.
     unsafe { real::__register_atfork(prepare, parent, child, dso) }
 }
 
+/// # Safety
+/// The C library calls it in the forking thread, before the fork.
 unsafe extern "C" fn prepare() {
     while !inherited::reserve() {}
-    // SAFETY: it is ours.
+    // SAFETY: the loop above reserved the snapshot for this thread, as `take` asks.
     unsafe { inherited::take() };
 }
 
 /// In the parent: the snapshot is free again.
+///
+/// # Safety
+/// The calling thread has reserved the snapshot, in `prepare` for example.
 pub unsafe extern "C" fn parent() {
     inherited::release();
 }
 
 /// In the child: all that there is is the parent's.
+///
+/// # Safety
+/// Called in a forked child, which has one thread.
 pub unsafe extern "C" fn child() {
     tls::detach();
     tls::set_closed(false);

@@ -33,7 +33,7 @@ impl Start {
     /// # Safety
     /// A valid environment.
     pub unsafe fn of(name: Name<'_>, environment: Strings, is_first: bool, passes: bool) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a valid environment, as `preloaded` asks.
         let preloaded = unsafe { environment::preloaded(environment) };
         let Some(library) =
             environment::entries(preloaded).find(|entry| environment::is_ours(entry))
@@ -71,7 +71,7 @@ impl Start {
             // What replaces locks is somebody else's wish.
             Self::LeftOut => environment::is_for_watching,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a valid environment, as `without` asks.
         unsafe { environment::without(goes, environment, execute) }
     }
 }

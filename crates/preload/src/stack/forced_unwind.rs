@@ -25,6 +25,9 @@ core::arch::global_asm!(
 );
 
 /// What the unwinder calls for each frame that it meets.
+///
+/// # Safety
+/// The unwinder calls it, for a frame of ours.
 unsafe extern "C" fn personality(
     _version: c_int,
     actions: c_int,

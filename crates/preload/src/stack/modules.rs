@@ -130,6 +130,8 @@ pub fn cover(core: &mut Core, frames: &[u64]) -> bool {
     true
 }
 
+/// # Safety
+/// At `base` a page is mapped readable, which stays, and nobody writes it.
 unsafe fn program_headers(base: u64) -> Option<&'static [libc::Elf64_Phdr]> {
     // SAFETY: the caller vouches for a mapped page at `base` that begins with an ELF header.
     unsafe {
@@ -194,7 +196,8 @@ fn for_each_line(f: impl FnMut(Line<'_>)) -> bool {
 
 /// As [`for_each_line`], without lines that are longer than the `buffer`.
 fn for_each_line_in(buffer: &mut [u8], mut f: impl FnMut(Line<'_>)) -> bool {
-    // SAFETY: a NUL-terminated literal.
+    // SAFETY: the path is a NUL-terminated literal, and the kernel writes only into the buffer, if
+    // at all.
     let fd = unsafe { sys::open_read(c"/proc/self/maps".as_ptr().cast()) };
     if fd < 0 {
         return false;
@@ -458,7 +461,7 @@ struct Image {
 /// # Safety
 /// At least a page is mapped readable there.
 unsafe fn read_elf(start: u64) -> Option<Image> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a mapped page, and read rights, at `start`.
     let headers = unsafe { program_headers(start) }?;
     let load = |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD;
     let first = headers.iter().find(load)?;

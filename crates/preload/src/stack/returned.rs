@@ -46,7 +46,7 @@ fn walk(from: Frame) -> impl Iterator<Item = u64> {
 
 /// The program's own first function is called there, which is so for the first thread alone.
 fn is_program_entry(pc: u64) -> bool {
-    // SAFETY: no pointers.
+    // SAFETY: `getauxval` takes a number and reads the vector that the kernel left.
     let entry = unsafe { libc::getauxval(libc::AT_ENTRY) };
     modules::are_in_one(entry as *const _, pc as *const _)
 }

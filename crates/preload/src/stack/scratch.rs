@@ -20,7 +20,7 @@ impl Scratch {
         // (objects/frames.rs).
         let (prot, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping.
+        // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
         let at = unsafe { sys::mmap(len, prot, flags, -1) };
         usize::try_from(at).ok().filter(|&at| at != 0).map(|at| Self { at: at as *mut u8, len })
     }

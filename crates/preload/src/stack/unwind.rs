@@ -281,7 +281,7 @@ impl Frame {
     #[inline(always)]
     pub fn here() -> Self {
         let (pc, rsp, rbp): (u64, u64, u64);
-        // SAFETY: only reads registers.
+        // SAFETY: the instructions only copy registers: no memory, no flags and no stack change.
         unsafe {
             asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
                  options(nomem, nostack, preserves_flags));

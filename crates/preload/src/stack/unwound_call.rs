@@ -41,6 +41,9 @@ macro_rules! unwound_call {
         }
 
         /// What the unwinder calls for the frame of the function above.
+        ///
+        /// # Safety
+        /// The unwinder calls it, for the frame of the function above.
         unsafe extern "C" fn personality(
             _version: core::ffi::c_int,
             actions: core::ffi::c_int,

@@ -45,7 +45,8 @@ impl ExitKey {
         self.setting.fetch_add(1, SeqCst);
         let key = self.key.load(SeqCst);
         if key != NONE {
-            // SAFETY: our key.
+            // SAFETY: the key is ours: `give_up` waits until `setting` is 0 before it deletes the
+            // key.
             unsafe { real::pthread_setspecific(key, value) };
         }
         // Release pairs with the Acquire in `give_up`: the value is set.

@@ -49,6 +49,9 @@ fn begin_round(round: u64) {
 }
 
 /// Destructors of other keys may still use locks: we go last, in the last of the rounds.
+///
+/// # Safety
+/// The C library calls it at the end of a thread, as the key's destructor.
 unsafe extern "C" fn destructor(_value: *mut c_void) {
     // Not the value: it was ours, but the program may have meant another key by that number.
     match tls::exit_round() {

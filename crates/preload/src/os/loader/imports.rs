@@ -60,7 +60,7 @@ impl Object {
     /// # Safety
     /// An import of this object, which stays.
     pub unsafe fn version_of(&self, import: &Import<'_>) -> Option<&CStr> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises an import of this object, so the index is one of its symbols.
         unsafe { self.needed_version(import.symbol) }
     }
 }

@@ -87,7 +87,7 @@ pub fn is_linked_with(address: usize, name: &CStr, version: &CStr) -> Option<boo
     let map = all().filter(|map| map.addr <= address).max_by_key(|map| map.addr)?;
     // SAFETY: the caller's code is loaded.
     let object = unsafe { Object::of(map) };
-    // SAFETY: the object's own tables.
+    // SAFETY: the object is loaded, as the caller's code lies in it, so its tables are mapped.
     unsafe { object.needs(name, version) }
 }
 
@@ -123,7 +123,8 @@ pub fn is_loaded_at(start: u64) -> Option<bool> {
         unsafe { debug.next.as_ref() }
     };
     let others = core::iter::successors(next(&first), next);
-    // SAFETY: as in `all`.
+    // SAFETY: the loader may append to each list meanwhile; it takes out only what nobody uses any
+    // more.
     let maps = |debug: &'static Debug| unsafe {
         core::iter::successors(debug.map.as_ref(), |map| map.next.as_ref())
     };

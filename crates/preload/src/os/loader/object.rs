@@ -113,7 +113,7 @@ impl Object {
     /// # Safety
     /// A loaded object, which stays.
     pub unsafe fn of(map: &LinkMap) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a loaded object that stays, so its dynamic section is mapped.
         unsafe { Self { map, ..Self::at(map.addr, map.dynamic) } }
     }
 
@@ -158,7 +158,7 @@ impl Object {
                 DT_VERNEED => object.needs = at as *const u8,
                 _ => {}
             }
-            // SAFETY: not the last.
+            // SAFETY: the entry is not the last, which DT_NULL marks, so another one follows.
             entry = unsafe { entry.add(1) };
         }
         object
@@ -251,7 +251,8 @@ impl Object {
             Version::Any => true,
             Version::Default => number & HIDDEN == 0,
             Version::Named(_) if number <= VER_NDX_GLOBAL => true,
-            // SAFETY: the object's own table.
+            // SAFETY: the number is of a symbol of this object, whose table of definitions is
+            // mapped.
             Version::Named(name) => unsafe { self.version(number & !HIDDEN) == Some(name) },
         }
     }
@@ -281,7 +282,8 @@ impl Object {
         })?;
         // SAFETY: there is a number for each symbol.
         let number = unsafe { self.versions.add(index as usize).read() } & !HIDDEN;
-        // SAFETY: the object's own table.
+        // SAFETY: the number is of a symbol of this object, whose table of needed versions is
+        // mapped.
         Some(unsafe { self.needed(number) } == Some(version))
     }
 
@@ -298,6 +300,9 @@ impl Object {
     }
 
     /// The version of that number, of those that the object needs of others.
+    ///
+    /// # Safety
+    /// The object is loaded and stays, so its table of needed versions is mapped.
     unsafe fn needed(&self, number: u16) -> Option<&CStr> {
         let mut at = self.needs;
         loop {
@@ -306,7 +311,8 @@ impl Object {
             // SAFETY: the first version is that far from it.
             let mut of_it = unsafe { at.add(need.first as usize) };
             loop {
-                // SAFETY: a needed version.
+                // SAFETY: `of_it` points to one of the needed versions, by the offsets of the
+                // object's own table.
                 let version = unsafe { &*of_it.cast::<NeededVersion>() };
                 if version.number & !HIDDEN == number {
                     // SAFETY: an offset in the table of names.
@@ -327,10 +333,14 @@ impl Object {
     }
 
     /// The version of that number.
+    ///
+    /// # Safety
+    /// The object is loaded and stays, so its table of definitions is mapped.
     unsafe fn version(&self, number: u16) -> Option<&CStr> {
         let mut at = self.definitions;
         loop {
-            // SAFETY: a definition, or null.
+            // SAFETY: `at` is null or points to a definition, by the offsets of the object's own
+            // table.
             let definition = unsafe { at.cast::<VersionDefinition>().as_ref() }?;
             if definition.number == number {
                 // SAFETY: its first name, by the offset in the table of names.
