@@ -55,7 +55,7 @@ macro_rules! c11 {
         /// # Safety
         /// As the function itself.
         pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> c_int {
-            // SAFETY: the caller's objects.
+            // SAFETY: the program's own objects go on unchanged: C11's are those of pthreads here.
             answer(unsafe { $to($($arg),* $(, $site)?) })
         }
     )* };
@@ -77,7 +77,7 @@ c11! {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn mtx_destroy(m: *mut Mutex) {
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` is the program's own mutex, which nobody may use any more.
     unsafe { mutex::destroy(m) };
 }
 
@@ -86,7 +86,7 @@ pub unsafe extern "C-unwind" fn mtx_destroy(m: *mut Mutex) {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn cnd_init(c: *mut Cond) -> c_int {
-    // SAFETY: the caller's memory.
+    // SAFETY: `c` is the memory that the program initialises as a condition variable.
     unsafe { cond::make(c, libc::CLOCK_REALTIME) };
     thrd::SUCCESS
 }
@@ -96,6 +96,6 @@ pub unsafe extern "C-unwind" fn cnd_init(c: *mut Cond) -> c_int {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn cnd_destroy(c: *mut Cond) {
-    // SAFETY: the caller's object.
+    // SAFETY: `c` is the program's own condition variable, which nobody may use any more.
     unsafe { cancel_type::cond_destroy(c) };
 }

@@ -93,7 +93,8 @@ pub unsafe fn guarded(
     argument: *mut c_void,
     cleanup: unsafe extern "C" fn(*mut c_void),
 ) {
-    // SAFETY: the function above.
+    // SAFETY: the function is the one assembled above, and the caller promises both functions and
+    // `argument`.
     unsafe { lockwright_swap_guarded(body, argument, cleanup) };
 }
 
@@ -110,7 +111,7 @@ pub fn cancellable<T>(sleep: impl FnOnce() -> T) -> T {
 /// been cancelled and the new type is asynchronous, this does not return.
 fn set_type(kind: c_int) -> c_int {
     let mut before = DEFERRED;
-    // SAFETY: writes one number.
+    // SAFETY: the function writes one number, for which `before` has room.
     unsafe { next::pthread_setcanceltype(kind, &raw mut before) };
     before
 }
@@ -153,6 +154,8 @@ pub fn resume() {
 /// # Safety
 /// `undo` may be called with `argument`.
 pub unsafe fn resume_or(undo: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) {
+    /// # Safety
+    /// None: it ignores its argument.
     unsafe extern "C" fn body(_: *mut c_void) {
         resume();
     }
@@ -171,6 +174,9 @@ global_asm!(
 );
 
 /// The unwinder calls this for each frame: none of ours has anything to clean up.
+///
+/// # Safety
+/// The unwinder calls it, for a frame of ours.
 unsafe extern "C" fn personality(
     _version: c_int,
     _actions: c_int,

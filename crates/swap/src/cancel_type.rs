@@ -77,6 +77,7 @@ pub unsafe extern "C-unwind" fn set(kind: c_int, old: *mut c_int) -> c_int {
         choice::choose();
         IS_DONE.store(true, Release);
     }
-    // SAFETY: forwarded.
+    // SAFETY: the next `pthread_setcanceltype` gets the program's own `kind` and `old` unchanged,
+    // as without us.
     unsafe { next::pthread_setcanceltype(kind, old) }
 }

@@ -33,6 +33,9 @@ impl<T> Taken<T> {
     /// Ends the deferral after an attempt with this outcome, which it returns.
     fn finish(&self, error: c_int) -> c_int {
         /// Releases the lock of a thread that was cancelled before it could know that it has it.
+        ///
+        /// # Safety
+        /// `taken` points to a live `Taken<T>`, whose lock the calling thread has.
         unsafe extern "C" fn give_back<T>(taken: *mut c_void) {
             // SAFETY: `finish` passes itself, and the thread has the lock.
             unsafe {
@@ -100,7 +103,8 @@ macro_rules! waiting {
                     return error;
                 }
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises the contract of the function itself, and `$plain` gets
+            // its arguments unchanged.
             unsafe { $plain($object $(, $arg)*) }
         }
     )* };
@@ -118,7 +122,8 @@ macro_rules! trying {
             $(, $arg: $ty)*
         ) -> c_int {
             let is_deferred = cancel::defer();
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises the contract of the function itself, and `$plain` gets
+            // its arguments unchanged.
             let error = unsafe { $plain($object $(, $arg)*) };
             if is_deferred {
                 return Taken { object: $object, release: $release }.finish(error);
@@ -138,7 +143,8 @@ macro_rules! completed {
         /// As the function itself.
         pub unsafe extern "C-unwind" fn $name $(<$l: $crate::table::Choice>)? ($($arg: $ty),*) -> core::ffi::c_int {
             let is_deferred = $crate::cancel::defer();
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises the contract of the function itself, and `$plain` gets
+            // its arguments unchanged.
             let error = unsafe { $plain($($arg),*) };
             if is_deferred {
                 $crate::cancel::resume();
@@ -151,20 +157,20 @@ pub(crate) use completed;
 
 /// The attempt to take a mutex.
 fn mutex_attempt<L: Choice>(m: *mut Mutex, site: usize) -> impl Fn(Deadline) -> Option<c_int> {
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` is the mutex of the program's own call, which stays until that returns.
     move |until| unsafe { mutex::lock_until::<L::Mutex>(m, Some(until), site) }
 }
 
 /// The attempt to take a reader-writer lock.
 fn rwlock_attempt(l: *mut RwLock, mode: Mode, site: usize) -> impl Fn(Deadline) -> Option<c_int> {
-    // SAFETY: the caller's lock.
+    // SAFETY: `l` is the lock of the program's own call, which stays until that returns.
     move |until| unsafe { rwlock::lock_until(l, mode, &until, site) }
 }
 
 /// The attempt to take a spinlock.
 fn spin_attempt<L: Choice>(s: *mut AtomicU32) -> impl Fn(Deadline) -> Option<c_int> {
     move |until| {
-        // SAFETY: the caller's lock.
+        // SAFETY: `s` is the lock of the program's own call, which stays until that returns.
         let attempt = |at| unsafe { spin::lock_until::<L::Spin>(s, at) };
         let mut found = None;
         until.attempt(|at| {

@@ -34,6 +34,10 @@ macro_rules! targets {
 
         $(
             /// Chooses, and has the call begin again.
+            ///
+            /// # Safety
+            /// Called by the program as the function of this row, with arguments that keep its
+            /// contract.
             #[unsafe(naked)]
             unsafe extern "C" fn $first() {
                 core::arch::naked_asm!(
@@ -57,6 +61,10 @@ macro_rules! targets {
                     (false, _) => at,
                     (true, false) => {
                         /// The function, told where it returns to.
+                        ///
+                        /// # Safety
+                        /// Called by the program as the function of this row, with arguments that
+                        /// keep its contract.
                         #[unsafe(naked)]
                         unsafe extern "C" fn sited<L: Choice>() {
                             core::arch::naked_asm!(
@@ -67,6 +75,10 @@ macro_rules! targets {
                     }
                     (true, true) => {
                         /// The careful function, told where it returns to.
+                        ///
+                        /// # Safety
+                        /// Called by the program as the function of this row, with arguments that
+                        /// keep its contract.
                         #[unsafe(naked)]
                         unsafe extern "C" fn sited<L: Choice>() {
                             core::arch::naked_asm!(

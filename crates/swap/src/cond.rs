@@ -159,7 +159,8 @@ impl Cond {
             Some(prev) => prev.next.set(next),
             None => self.first.store(next.cast_mut(), Relaxed),
         }
-        // SAFETY: as above.
+        // SAFETY: a waiter leaves the queue before its record's life ends, so a neighbour's record
+        // is alive.
         match unsafe { next.as_ref() } {
             Some(next) => next.prev.set(prev),
             None => self.last.set(prev),
@@ -181,7 +182,8 @@ impl Cond {
             }
             self.remove(waiter);
             waiter.next.set(ptr::null());
-            // SAFETY: as above.
+            // SAFETY: `end` is null or the waiter claimed last, and a claimed one stays until it is
+            // woken.
             match unsafe { end.as_ref() } {
                 Some(end) => end.next.set(waiter),
                 None => claimed = waiter,
@@ -241,10 +243,12 @@ impl Waiter {
 
     /// Takes the mutex again that it held.
     fn relock(&self) -> c_int {
-        // SAFETY: the caller's mutex.
+        // SAFETY: `self.mutex` is the mutex of the program's own wait, which stays until that
+        // returns.
         let error = unsafe { choice::mutex_lock(self.mutex, NO_SITE) };
         if self.is_user && matches!(error, 0 | EOWNERDEAD) {
-            // SAFETY: as above.
+            // SAFETY: `self.mutex` is the mutex of the program's own wait, which stays until that
+            // returns.
             unsafe { &*self.mutex }.end_user();
         }
         error
@@ -275,13 +279,19 @@ impl Waiter {
 }
 
 /// [`Waiter::sleep`] as [`cancel::guarded`] wants it.
+///
+/// # Safety
+/// `waiter` points to the `Waiter` in the frame of `wait`, which waits for this.
 unsafe extern "C" fn sleep(waiter: *mut c_void) {
-    // SAFETY: the caller's record.
+    // SAFETY: `wait` passes its own record, which stays in its frame until the sleep is over.
     unsafe { &*waiter.cast::<Waiter>() }.sleep();
 }
 
 /// The cleanup of a cancelled waiter: it leaves nothing in the queue, its signal to another, the
 /// mutex held.
+///
+/// # Safety
+/// `waiter` points to the `Waiter` in the frame of `wait`, which is not yet unwound.
 unsafe extern "C" fn cancelled(waiter: *mut c_void) {
     // SAFETY: the record lies in a frame that the unwinder has yet to come to.
     let waiter = unsafe { &*waiter.cast::<Waiter>() };
@@ -296,6 +306,9 @@ unsafe extern "C" fn cancelled(waiter: *mut c_void) {
 }
 
 /// Waits.
+///
+/// # Safety
+/// `c` and `m` point to the caller's objects, which are both ours and stay for this call.
 unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_int {
     let waiter = Waiter {
         next: Cell::new(ptr::null()),
@@ -303,13 +316,13 @@ unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_i
         state: AtomicU32::new(WAITING),
         cond: c,
         mutex: m,
-        // SAFETY: the caller's mutex.
+        // SAFETY: `m` is the mutex of the program's own wait, which stays until that returns.
         is_user: unsafe { (*m).keep_user() },
         deadline,
         timed_out: Cell::new(false),
     };
     Cond::locked(c, |cond| cond.push(&waiter));
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` is the mutex of the program's own wait, which stays until that returns.
     let error = unsafe { choice::mutex_unlock(m) };
     if error != 0 {
         // It is not the owner's, so nobody has become its user.
@@ -329,8 +342,11 @@ unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_i
 }
 
 /// A wait on an object that is the C library's. Its functions must not see a mutex that is not.
+///
+/// # Safety
+/// `m` points to the caller's mutex; `wait` may be called if that is the C library's.
 unsafe fn forward(m: *mut Mutex, wait: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` is the mutex of the program's own wait, and it is made of atomics.
     if unsafe { &*m }.is_replaced() { EINVAL } else { wait() }
 }
 
@@ -357,7 +373,7 @@ pub unsafe extern "C-unwind" fn timedwait(
     m: *mut Mutex,
     time: *const timespec,
 ) -> c_int {
-    // SAFETY: the caller's time.
+    // SAFETY: `time` is the deadline of the program's own call, as `Deadline::new` asks.
     let deadline = unsafe { Deadline::new(libc::CLOCK_REALTIME, time) };
     // As the C library, before a look at the objects.
     if !deadline.is_valid() {
@@ -384,7 +400,7 @@ pub unsafe extern "C-unwind" fn clockwait(
     clock: c_int,
     time: *const timespec,
 ) -> c_int {
-    // SAFETY: the caller's time.
+    // SAFETY: `time` is the deadline of the program's own call, as `Deadline::new` asks.
     let deadline = unsafe { Deadline::new(clock, time) };
     // As the C library, before a look at the objects.
     if !deadline.is_valid() || !deadline.has_clock() {
@@ -406,7 +422,8 @@ pub unsafe extern "C-unwind" fn clockwait(
 pub unsafe extern "C-unwind" fn signal(c: *mut Cond) -> c_int {
     // SAFETY: the caller's object; forwarded if it is not ours.
     if unsafe { (*c).is_forwarded() } {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_cond_signal` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_cond_signal(c.cast()) };
     }
     Cond::wake(c, 1, SIGNALLED);
@@ -420,7 +437,8 @@ pub unsafe extern "C-unwind" fn signal(c: *mut Cond) -> c_int {
 pub unsafe extern "C-unwind" fn broadcast(c: *mut Cond) -> c_int {
     // SAFETY: the caller's object; forwarded if it is not ours.
     if unsafe { (*c).is_forwarded() } {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_cond_broadcast` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_cond_broadcast(c.cast()) };
     }
     Cond::wake(c, usize::MAX, BROADCAST);
@@ -464,10 +482,11 @@ pub unsafe extern "C-unwind" fn init(c: *mut Cond, attr: *const c_void) -> c_int
     }
     if pshared == libc::PTHREAD_PROCESS_SHARED {
         count(Count::SharedConditions);
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_cond_init` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_cond_init(c.cast(), attr) };
     }
-    // SAFETY: the caller's memory.
+    // SAFETY: `c` is the memory that the program initialises, which nobody else uses yet.
     unsafe { make(c, clock) };
     0
 }

@@ -85,7 +85,7 @@ fn map(file: &CStr) -> Option<*mut Counts> {
     let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let path = file.as_ptr().addr();
-    // SAFETY: a terminated path.
+    // SAFETY: `path` is that of a C string, so it is NUL terminated, and the kernel only reads it.
     let fd = unsafe {
         os::call(libc::SYS_openat, [libc::AT_FDCWD as usize, path, flags as usize, 0, 0, 0])
     };
@@ -97,7 +97,7 @@ fn map(file: &CStr) -> Option<*mut Counts> {
             [0, size_of::<Counts>(), read_write as usize, shared as usize, fd, 0],
         )
     };
-    // SAFETY: opened above.
+    // SAFETY: the descriptor was opened above and is used no more; the mapping stays without it.
     unsafe { os::call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]) };
     (at > 0).then(|| core::ptr::with_exposed_provenance_mut(at.cast_unsigned()))
 }

@@ -28,7 +28,7 @@ impl Deadline {
     /// # Safety
     /// `time` points to a time.
     pub unsafe fn new(clock: c_int, time: *const timespec) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `time` points to a time.
         Self { clock, time: unsafe { *time } }
     }
 
@@ -37,7 +37,7 @@ impl Deadline {
     /// # Safety
     /// `time` points to a time, or is null.
     pub unsafe fn given(clock: c_int, time: *const timespec) -> Option<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `time` is not null, so it points to a time, as the caller promises.
         (!time.is_null()).then(|| unsafe { Self::new(clock, time) })
     }
 

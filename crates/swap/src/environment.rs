@@ -19,12 +19,12 @@ pub fn variable(name: &[u8]) -> Option<&'static CStr> {
         if text.is_null() {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: `text` is not null, so it is one of the environment's NUL-terminated texts.
         let text = unsafe { CStr::from_ptr(text) };
         if let Some(value) = text.to_bytes_with_nul().strip_prefix(name) {
             return CStr::from_bytes_with_nul(value).ok();
         }
-        // SAFETY: as above.
+        // SAFETY: the entry is not the null that ends the list, so another one follows.
         at = unsafe { at.add(1) };
     }
 }

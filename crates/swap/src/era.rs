@@ -78,6 +78,8 @@ static IS_IN_TCB: AtomicBool = AtomicBool::new(false);
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 fn watch_forks() {
+    /// # Safety
+    /// The C library calls it in a forked child, which has one thread.
     unsafe extern "C" fn child() {
         tls::set_id(0);
         if IS_KEPT.load(Relaxed) {

@@ -51,11 +51,13 @@ macro_rules! exclusive {
             }
             #[inline(always)]
             unsafe fn try_lock(word: *const AtomicU32) -> bool {
-                // SAFETY: as in `lock`.
+                // SAFETY: the caller promises a lock of this sort at `word`, of whose size there is
+                // nothing but the word.
                 unsafe { &*word.cast::<$raw>() }.try_lock()
             }
             unsafe fn lock_until(word: *const AtomicU32, deadline: u64) -> bool {
-                // SAFETY: as in `lock`.
+                // SAFETY: the caller promises a lock of this sort at `word`, of whose size there is
+                // nothing but the word.
                 $until!(unsafe { &*word.cast::<$raw>() }, deadline)
             }
             #[inline(always)]

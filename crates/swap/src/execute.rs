@@ -38,9 +38,9 @@ impl Called {
     /// A terminated text.
     unsafe fn name<'n>(self, from: c_int) -> Name<'n> {
         match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises a terminated text.
             Self::At(libc::AT_FDCWD, path) => Name::At(from, unsafe { CStr::from_ptr(path) }),
-            // SAFETY: as above.
+            // SAFETY: the caller promises a terminated text.
             Self::At(at, path) => Name::At(at, unsafe { CStr::from_ptr(path) }),
             Self::Open(fd) => Name::Open(fd),
             // SAFETY: as above; the program's environment.
@@ -62,7 +62,8 @@ unsafe fn execute(
     environment: Strings,
     go: &mut dyn FnMut(Strings) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises the arguments of such a call, which are read only where there is
+    // memory.
     let is_there = unsafe {
         let is_text = match called {
             Called::At(_, text) | Called::Searched(text) => readable::is_text(text),
@@ -74,16 +75,16 @@ unsafe fn execute(
     if !is_there {
         return go(environment);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the environment can be read up to the null that ends it, as was just found.
     let preloaded = unsafe { variables::preloaded(environment) };
     let mut entries = variables::entries(preloaded);
     let Some(library) = entries.find(|entry| variables::is_replacing(entry)) else {
         return go(environment);
     };
-    // SAFETY: as above.
+    // SAFETY: the caller promises file actions or null, which are read only where there is memory.
     let directory = unsafe { Directory::after(actions) };
     let program = directory.fd().map(|from| {
-        // SAFETY: as above.
+        // SAFETY: the text can be read up to its end, as was just found, so it is terminated.
         lockwright_exec::program(unsafe { called.name(from) }, preloaded, Some(OWN))
     });
     let is_left = match program {
@@ -95,7 +96,7 @@ unsafe fn execute(
         return go(environment);
     }
     count(Count::ProgramsLeft);
-    // SAFETY: as above.
+    // SAFETY: the environment can be read up to the null that ends it, as was found above.
     unsafe { variables::without(variables::is_replacing, environment, go) }
 }
 
@@ -103,7 +104,7 @@ unsafe fn execute(
 /// As the function itself.
 pub unsafe extern "C-unwind" fn execve(p: *const c_char, a: Strings, e: Strings) -> c_int {
     let called = Called::At(libc::AT_FDCWD, p);
-    // SAFETY: the caller's arguments; forwarded.
+    // SAFETY: the program's own arguments go on to `execve`, with another environment at most.
     unsafe { execute(called, core::ptr::null(), e, &mut |e| next::execve(p, a, e)) }
 }
 
@@ -118,7 +119,7 @@ pub unsafe extern "C-unwind" fn execv(p: *const c_char, a: Strings) -> c_int {
 /// As the function itself.
 pub unsafe extern "C-unwind" fn execvpe(p: *const c_char, a: Strings, e: Strings) -> c_int {
     let called = Called::Searched(p);
-    // SAFETY: as in `execve`.
+    // SAFETY: the next function gets the program's own arguments, with another environment at most.
     unsafe { execute(called, core::ptr::null(), e, &mut |e| next::execvpe(p, a, e)) }
 }
 
@@ -165,7 +166,7 @@ pub unsafe extern "C-unwind" fn execle(p: *const c_char, a: Strings) -> c_int {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn fexecve(f: c_int, a: Strings, e: Strings) -> c_int {
-    // SAFETY: as in `execve`.
+    // SAFETY: the next function gets the program's own arguments, with another environment at most.
     unsafe { execute(Called::Open(f), core::ptr::null(), e, &mut |e| next::fexecve(f, a, e)) }
 }
 
@@ -181,7 +182,7 @@ pub unsafe extern "C-unwind" fn execveat(
     // SAFETY: the caller's string, if there is memory.
     let is_fd = unsafe { readable::is_empty(p) };
     let called = if is_fd { Called::Open(d) } else { Called::At(d, p) };
-    // SAFETY: as in `execve`.
+    // SAFETY: the next function gets the program's own arguments, with another environment at most.
     unsafe { execute(called, core::ptr::null(), e, &mut |e| next::execveat(d, p, a, e, f)) }
 }
 
@@ -205,7 +206,7 @@ pub unsafe extern "C-unwind" fn posix_spawn(
     e: Strings,
 ) -> c_int {
     let spawn: Spawn = next::posix_spawn;
-    // SAFETY: as in `execve`.
+    // SAFETY: the next function gets the program's own arguments, with another environment at most.
     unsafe { execute(Called::At(libc::AT_FDCWD, p), f, e, &mut |e| spawn(i, p, f, t, a, e)) }
 }
 
@@ -220,6 +221,6 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
     e: Strings,
 ) -> c_int {
     let spawn: Spawn = next::posix_spawnp;
-    // SAFETY: as in `execve`.
+    // SAFETY: the next function gets the program's own arguments, with another environment at most.
     unsafe { execute(Called::Searched(p), f, e, &mut |e| spawn(i, p, f, t, a, e)) }
 }

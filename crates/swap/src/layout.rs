@@ -42,7 +42,7 @@ const NEW: usize = word_at(cond::WREFS.at(Version::NEWEST).unwrap());
 /// As the C library's version has it.
 #[cold]
 fn of_version() -> usize {
-    // SAFETY: returns a static text.
+    // SAFETY: `gnu_get_libc_version` returns a static NUL-terminated text.
     let text = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
     let version = Version::parse(text.to_bytes()).unwrap_or(Version::OLDEST);
     let word = match cond::WREFS.at(version) {
@@ -82,7 +82,7 @@ pub fn try_out() {
     if let Some(word) = room[FIRST / size_of::<u32>()..].iter().position(has_flags) {
         WORD.store(word + 1, Relaxed);
     }
-    // SAFETY: made above.
+    // SAFETY: the call above has made `c`, in `room`, and nobody waits on it.
     unsafe { next::pthread_cond_destroy(c) };
 }
 

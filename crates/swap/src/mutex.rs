@@ -239,6 +239,9 @@ impl Mutex {
     }
 
     /// Takes the mutex, whichever kind it is of. None: it is the C library's from now on.
+    ///
+    /// # Safety
+    /// The mutex is of a kind that is replaced, and it stays for this call.
     #[cold]
     unsafe fn acquire<L: OfMutex>(&self, want: Want<'_>, site: usize) -> Option<c_int> {
         let era = era::current();
@@ -265,16 +268,22 @@ impl Mutex {
 
     /// Takes the mutex, whichever kind it is of, if that can be done by the deadline, if there is
     /// one. None: it is the C library's from now on.
+    ///
+    /// # Safety
+    /// As for `acquire`.
     unsafe fn acquire_until<L: OfMutex>(
         &self,
         deadline: Option<Deadline>,
         site: usize,
     ) -> Option<c_int> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a mutex of a kind that is replaced, as `acquire` asks.
         unsafe { self.acquire::<L>(deadline.as_ref().map_or(Want::Always, Want::Until), site) }
     }
 
     /// Takes the lock in the word. None: it is not ours.
+    ///
+    /// # Safety
+    /// The mutex is of a kind that is replaced, and it stays for this call.
     unsafe fn enter<L: OfMutex>(&self, era: u32, want: Want<'_>, site: usize) -> Option<c_int> {
         loop {
             match self.meet(era, site) {
@@ -292,7 +301,7 @@ impl Mutex {
                 _ => os::nap(),
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `meet` found the mutex to be ours and marked, so it is a lock of this sort.
         let taken = unsafe {
             match want {
                 Want::Always => {
@@ -321,6 +330,9 @@ impl Mutex {
     }
 
     /// Releases the mutex, whichever kind it is of.
+    ///
+    /// # Safety
+    /// The mutex is of a kind that is replaced.
     #[cold]
     unsafe fn release<L: OfMutex>(&self) -> c_int {
         let era = era::current();
@@ -360,7 +372,7 @@ impl Mutex {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn lock<L: OfMutex>(m: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` points to the caller's mutex, which is made of atomics and stays for this call.
     let mutex = unsafe { &*m };
     let era = era::glance();
     if is_plain(mutex.shape.load(Relaxed), era) {
@@ -384,7 +396,7 @@ pub unsafe extern "C-unwind" fn lock<L: OfMutex>(m: *mut Mutex, site: usize) -> 
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn trylock<L: OfMutex>(m: *mut Mutex, site: usize) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` points to the caller's mutex, which is made of atomics and stays for this call.
     let mutex = unsafe { &*m };
     let era = era::glance();
     if is_plain(mutex.shape.load(Relaxed), era) {
@@ -414,7 +426,7 @@ pub unsafe fn lock_until<L: OfMutex>(
     deadline: Option<Deadline>,
     site: usize,
 ) -> Option<c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `m` points to the caller's mutex, which is made of atomics and stays for this call.
     let mutex = unsafe { &*m };
     match &deadline {
         _ if !mutex.is_replaced() => None,
@@ -434,7 +446,7 @@ unsafe fn lock_by<L: OfMutex>(
     time: *const libc::timespec,
     site: usize,
 ) -> Option<c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: `m` points to the caller's mutex, which is made of atomics and stays for this call.
     let mutex = unsafe { &*m };
     if !mutex.is_replaced() {
         return None;
@@ -488,7 +500,7 @@ pub unsafe extern "C-unwind" fn clocklock<L: OfMutex>(
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn unlock<L: OfMutex>(m: *mut Mutex) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` points to the caller's mutex, which is made of atomics and stays for this call.
     let mutex = unsafe { &*m };
     if is_plain(mutex.shape.load(Relaxed), era::glance()) && mutex.owner() != 0 {
         mutex.end_user();
@@ -497,7 +509,8 @@ pub unsafe extern "C-unwind" fn unlock<L: OfMutex>(m: *mut Mutex) -> c_int {
         return 0;
     }
     if !mutex.is_replaced() {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_mutex_unlock` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_mutex_unlock(m.cast()) };
     }
     // SAFETY: a mutex of a kind that is replaced.
@@ -512,6 +525,9 @@ unsafe extern "C" {
 }
 
 /// Why a mutex of these attributes is not replaced; none: it is.
+///
+/// # Safety
+/// `attr` points to the caller's initialised attributes.
 unsafe fn obstacle(attr: *const c_void) -> Option<Count> {
     const ASKED: [(unsafe extern "C" fn(*const c_void, *mut c_int) -> c_int, c_int, Count); 4] = [
         (pthread_mutexattr_getpshared, libc::PTHREAD_PROCESS_SHARED, Count::SharedMutexes),
@@ -538,7 +554,8 @@ fn count_made(verdict: &Verdict) {
 /// # Safety
 /// `m` points to memory of that size that nobody else uses.
 pub unsafe fn make(m: *mut Mutex, kind: i32, site: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises memory of that size that nobody else uses; any bytes are valid
+    // atomics.
     let mutex = unsafe { &*m };
     // Relaxed: the program orders this with other threads' use when it shares the object.
     mutex.forget(Relaxed);
@@ -558,19 +575,22 @@ pub unsafe fn make(m: *mut Mutex, kind: i32, site: usize) {
 pub unsafe extern "C-unwind" fn init(m: *mut Mutex, attr: *const c_void, site: usize) -> c_int {
     let mut kind = 0;
     if !attr.is_null() {
-        // SAFETY: the caller's attributes.
+        // SAFETY: `attr` is not null, so it is the program's own initialised attributes.
         if let Some(why) = unsafe { obstacle(attr) } {
-            // SAFETY: forwarded.
+            // SAFETY: the next `pthread_mutex_init` gets the program's own arguments unchanged, as
+            // without us.
             let made = unsafe { next::pthread_mutex_init(m.cast(), attr) };
             if made == 0 {
                 count(why);
             }
             return made;
         }
-        // SAFETY: as above.
+        // SAFETY: `attr` is not null, so it is the program's own initialised attributes; one number
+        // is written.
         unsafe { pthread_mutexattr_gettype(attr, &raw mut kind) };
     }
-    // SAFETY: the caller's memory.
+    // SAFETY: `m` is the memory that the program initialises as a mutex, which nobody else uses
+    // yet.
     unsafe { make(m, kind & ADAPTIVE, site) };
     0
 }
@@ -580,10 +600,11 @@ pub unsafe extern "C-unwind" fn init(m: *mut Mutex, attr: *const c_void, site: u
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn destroy(m: *mut Mutex) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: `m` points to the caller's mutex, which is made of atomics and stays for this call.
     let mutex = unsafe { &*m };
     if !mutex.is_replaced() {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_mutex_destroy` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_mutex_destroy(m.cast()) };
     }
     // Relaxed: a thread that destroys it knows that no thread uses it any more.

@@ -122,6 +122,9 @@ fn introduce() -> u32 {
 }
 
 /// The thread ends. Other keys' destructors that lock after this one queue nowhere.
+///
+/// # Safety
+/// The C library calls it at the end of a thread, as the key's destructor.
 unsafe extern "C" fn end(_: *mut c_void) {
     let era = era::current();
     let number = tls::number(era);

@@ -91,20 +91,20 @@ pub fn can_read<T>(at: *const T) -> bool {
 
 /// The id of the calling thread.
 pub fn gettid() -> u32 {
-    // SAFETY: it takes no arguments.
+    // SAFETY: `gettid` takes no arguments.
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
 }
 
 /// Lets others run.
 pub fn sched_yield() {
-    // SAFETY: it takes no arguments.
+    // SAFETY: `sched_yield` takes no arguments.
     unsafe { call(libc::SYS_sched_yield, [0; 6]) };
 }
 
 /// Sleeps for a millisecond.
 pub fn nap() {
     let time = timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-    // SAFETY: reads the time.
+    // SAFETY: the kernel only reads `time`, which lives in this frame; null asks for no rest.
     unsafe { call(libc::SYS_nanosleep, [(&raw const time).addr(), 0, 0, 0, 0, 0]) };
 }
 

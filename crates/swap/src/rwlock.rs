@@ -186,7 +186,8 @@ pub unsafe fn lock_until(
     if !deadline.has_clock() || !deadline.is_valid() {
         return Some(EINVAL);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `l` points to the caller's lock, which stays for this call; only its atomics are
+    // used.
     let lock = unsafe { &*l };
     lock.is_ours(site).then(|| lock.acquire(mode, Patience::Until(deadline)))
 }
@@ -210,10 +211,12 @@ macro_rules! acquire {
             if deadline.as_ref().is_some_and(|time| !time.has_clock() || !time.is_valid()) {
                 return EINVAL;
             }
-            // SAFETY: the caller's lock.
+            // SAFETY: `l` points to the caller's lock, which stays for this call; only its atomics
+            // are used.
             let lock = unsafe { &*l };
             if !lock.is_ours(site) {
-                // SAFETY: forwarded.
+                // SAFETY: the next function gets the program's own arguments unchanged, as without
+                // us.
                 return unsafe { next::$next(l.cast() $(, $arg)*) };
             }
             match &deadline {
@@ -238,10 +241,12 @@ acquire! {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn tryrdlock(l: *mut RwLock, site: usize) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: `l` points to the caller's lock, which stays for this call; only its atomics are
+    // used.
     let lock = unsafe { &*l };
     if !lock.is_ours(site) {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_tryrdlock` gets the program's own arguments unchanged,
+        // as without us.
         return unsafe { next::pthread_rwlock_tryrdlock(l.cast()) };
     }
     lock.acquire(Mode::Read, Patience::None)
@@ -252,10 +257,12 @@ pub unsafe extern "C-unwind" fn tryrdlock(l: *mut RwLock, site: usize) -> c_int 
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn trywrlock(l: *mut RwLock, site: usize) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: `l` points to the caller's lock, which stays for this call; only its atomics are
+    // used.
     let lock = unsafe { &*l };
     if !lock.is_ours(site) {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_trywrlock` gets the program's own arguments unchanged,
+        // as without us.
         return unsafe { next::pthread_rwlock_trywrlock(l.cast()) };
     }
     lock.acquire(Mode::Write, Patience::None)
@@ -266,11 +273,13 @@ pub unsafe extern "C-unwind" fn trywrlock(l: *mut RwLock, site: usize) -> c_int 
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn unlock(l: *mut RwLock) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: `l` points to the caller's lock, which stays for this call; only its atomics are
+    // used.
     let lock = unsafe { &*l };
     let of_this_era = lock.met.load(Relaxed) == era::met(era::glance());
     if !of_this_era && lock.is_forwarded() {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_unlock` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_rwlock_unlock(l.cast()) };
     }
     lock.release(of_this_era)
@@ -296,7 +305,8 @@ pub unsafe extern "C-unwind" fn init(l: *mut RwLock, attr: *const c_void, site: 
     }
     if pshared == libc::PTHREAD_PROCESS_SHARED {
         count(Count::SharedRwlocks);
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_init` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_rwlock_init(l.cast(), attr) };
     }
     // SAFETY: the caller's memory, which nobody else uses yet; zeroed, it is a free lock.
@@ -321,7 +331,8 @@ pub unsafe extern "C-unwind" fn destroy(l: *mut RwLock) -> c_int {
     // The C library does not look.
     // SAFETY: the caller's lock, where there is memory.
     if os::can_read(l) && unsafe { &*l }.is_forwarded() {
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_rwlock_destroy` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_rwlock_destroy(l.cast()) };
     }
     0

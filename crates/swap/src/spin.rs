@@ -50,7 +50,7 @@ pub unsafe extern "C-unwind" fn lock<L: Exclusive>(s: *mut AtomicU32) -> c_int {
 /// # Safety
 /// `s` points to a spinlock.
 pub unsafe fn lock_until<L: Exclusive>(s: *mut AtomicU32, deadline: u64) -> Option<bool> {
-    // SAFETY: the caller's lock.
+    // SAFETY: the caller promises a spinlock at `s`; `L::lock_until` gets it only if it is ours.
     unsafe { is_ours(s).then(|| L::lock_until(s, deadline)) }
 }
 
@@ -102,11 +102,12 @@ pub unsafe extern "C-unwind" fn init(s: *mut AtomicU32, pshared: c_int, site: us
     };
     if let Some(why) = obstacle {
         count(why);
-        // SAFETY: forwarded.
+        // SAFETY: the next `pthread_spin_init` gets the program's own arguments unchanged, as
+        // without us.
         return unsafe { next::pthread_spin_init(s.cast(), pshared) };
     }
     count(Count::Spinlocks);
-    // SAFETY: the caller's memory.
+    // SAFETY: `s` is the memory that the program initialises as a spinlock: one aligned word.
     unsafe { &*s }.store(MARK, Relaxed);
     0
 }

@@ -29,7 +29,7 @@ pub trait Choice {
 impl<L: Exclusive> OfMutex for L {
     #[inline(always)]
     unsafe fn lock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `m` is a mutex on this sort of locks, which stays.
         unsafe {
             <L as Exclusive>::lock(&raw const (*m).word);
             (*m).set_owner();
@@ -38,7 +38,7 @@ impl<L: Exclusive> OfMutex for L {
 
     #[inline(always)]
     unsafe fn try_lock(m: *const Mutex) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `m` is a mutex on this sort of locks, which stays.
         unsafe {
             let taken = <L as Exclusive>::try_lock(&raw const (*m).word);
             if taken {
@@ -49,7 +49,7 @@ impl<L: Exclusive> OfMutex for L {
     }
 
     unsafe fn lock_until(m: *const Mutex, deadline: u64) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `m` is a mutex on this sort of locks, which stays.
         unsafe {
             let taken = <L as Exclusive>::lock_until(&raw const (*m).word, deadline);
             if taken {
@@ -61,7 +61,7 @@ impl<L: Exclusive> OfMutex for L {
 
     #[inline(always)]
     unsafe fn unlock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that it holds `m`, which is a mutex on this sort of locks.
         unsafe {
             (*m).clear_owner();
             <L as Exclusive>::unlock(&raw const (*m).word);
@@ -96,21 +96,21 @@ impl KernelsMutex {
 impl OfMutex for KernelsMutex {
     #[inline(always)]
     unsafe fn lock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `m` is a mutex on this sort of locks, which stays.
         unsafe { Self::of(m) }.lock();
     }
     #[inline(always)]
     unsafe fn try_lock(m: *const Mutex) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `m` is a mutex on this sort of locks, which stays.
         unsafe { Self::of(m) }.try_lock()
     }
     unsafe fn lock_until(m: *const Mutex, deadline: u64) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `m` is a mutex on this sort of locks, which stays.
         unsafe { Self::of(m) }.lock_until(Some(deadline))
     }
     #[inline(always)]
     unsafe fn unlock(m: *const Mutex) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that it holds `m`, which is a mutex on this sort of locks.
         unsafe { Self::of(m).unlock() };
     }
 }

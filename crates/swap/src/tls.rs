@@ -40,7 +40,8 @@ fn get<const AT: usize>() -> u64 {
 
 /// Sets it.
 fn set<const AT: usize>(word: u64) {
-    // SAFETY: as in `get`.
+    // SAFETY: it writes this thread's own word of the symbol, `AT` bytes further; callers stay
+    // within it.
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_swap_thread@GOTTPOFF]",
              "mov qword ptr fs:[{0} + {at}], {1}",

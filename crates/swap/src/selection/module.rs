@@ -47,7 +47,7 @@ fn find_object() -> Option<FindObject> {
         // By name: a reference would keep the library from older ones. To find nothing, dlsym may
         // allocate, and so come here again, which does without then.
         FIND.store(missing, Relaxed);
-        // SAFETY: a terminated name.
+        // SAFETY: the name is a NUL-terminated literal.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
         if !found.is_null() {
             FIND.store(found, Relaxed);
@@ -64,7 +64,7 @@ fn find_object() -> Option<FindObject> {
 /// Nobody unloads it meanwhile, nor while what this returns is used: a lock in it is used, or a
 /// function of it called us.
 pub unsafe fn of(address: usize) -> Option<Module> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nobody unloads the module meanwhile, as both functions ask.
     unsafe {
         match find_object() {
             Some(find) => found(find, address),
@@ -74,6 +74,9 @@ pub unsafe fn of(address: usize) -> Option<Module> {
 }
 
 /// As the loader's own table has it.
+///
+/// # Safety
+/// `find` is the loader's `_dl_find_object`; nobody unloads the module while the result is used.
 unsafe fn found(find: FindObject, address: usize) -> Option<Module> {
     let at = ptr::without_provenance(address);
     let nothing = ptr::null();
@@ -102,6 +105,9 @@ unsafe fn found(find: FindObject, address: usize) -> Option<Module> {
 }
 
 /// The program headers of the module that is mapped there from the begin of its file.
+///
+/// # Safety
+/// At `start` a module is mapped from the begin of its file on, which stays.
 unsafe fn headers(start: *const c_void) -> Option<&'static [libc::Elf64_Phdr]> {
     let file = start.cast::<libc::Elf64_Ehdr>();
     // SAFETY: a module's first page, which is readable.
@@ -115,6 +121,9 @@ unsafe fn headers(start: *const c_void) -> Option<&'static [libc::Elf64_Phdr]> {
 }
 
 /// The build id among a module's notes; empty: it has none.
+///
+/// # Safety
+/// `headers` are those of a module that is loaded `bias` above its own addresses and stays.
 unsafe fn build_id(bias: usize, headers: &[libc::Elf64_Phdr]) -> &'static [u8] {
     const NT_GNU_BUILD_ID: u32 = 3;
     let round = |size: u32| (size as usize).next_multiple_of(4);
@@ -139,12 +148,17 @@ unsafe fn build_id(bias: usize, headers: &[libc::Elf64_Phdr]) -> &'static [u8] {
 }
 
 /// As the loader's list of modules has it, whose lock this takes.
+///
+/// # Safety
+/// Nobody unloads the module while the result is used.
 unsafe fn iterated(address: usize) -> Option<Module> {
     struct Search {
         address: usize,
         found: Option<Module>,
     }
 
+    /// # Safety
+    /// The loader calls it with `info` of a loaded module; `search` is the `Search` given to it.
     unsafe extern "C" fn look(
         info: *mut libc::dl_phdr_info,
         _size: usize,
@@ -152,7 +166,8 @@ unsafe fn iterated(address: usize) -> Option<Module> {
     ) -> c_int {
         // SAFETY: the loader's description of a module, and what is searched for.
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-        // SAFETY: its program headers.
+        // SAFETY: the loader's description points to the module's headers, `dlpi_phnum` of them,
+        // which are mapped.
         let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let bias = info.dlpi_addr as usize;
         let at = search.address.wrapping_sub(bias);

@@ -198,7 +198,7 @@ impl Connection {
         }
         to.sun_path.iter_mut().zip(path).for_each(|(to, byte)| *to = byte.cast_signed());
         let (unix, kind) = (libc::AF_UNIX as usize, libc::SOCK_STREAM | libc::SOCK_CLOEXEC);
-        // SAFETY: it takes numbers.
+        // SAFETY: `socket` takes numbers alone, so no memory of ours is at stake.
         let fd = unsafe { os::call(libc::SYS_socket, [unix, kind as usize, 0, 0, 0, 0]) };
         let this = Self(usize::try_from(fd).ok()?);
         let len = offset_of!(libc::sockaddr_un, sun_path) + path.len() + 1;
@@ -213,7 +213,7 @@ impl Connection {
     fn send(&self, mut bytes: &[u8]) -> Option<()> {
         while !bytes.is_empty() {
             let (at, flags) = (bytes.as_ptr().addr(), libc::MSG_NOSIGNAL as usize);
-            // SAFETY: reads that many bytes.
+            // SAFETY: the kernel reads at most `bytes.len()` bytes of the slice.
             let sent = again(|| unsafe {
                 os::call(libc::SYS_sendto, [self.0, at, bytes.len(), flags, 0, 0])
             });
@@ -226,7 +226,7 @@ impl Connection {
     fn receive(&self) -> Option<u32> {
         let mut answer = 0_u32;
         let (at, all) = ((&raw mut answer).addr(), libc::MSG_WAITALL as usize);
-        // SAFETY: writes that many bytes.
+        // SAFETY: the kernel writes at most 4 bytes, for which `answer` has room.
         let received = again(|| unsafe {
             os::call(libc::SYS_recvfrom, [self.0, at, size_of::<u32>(), all, 0, 0])
         });
