@@ -74,7 +74,8 @@ impl Directory {
         if !actions.is_null() && !readable::is_there(actions, size_of::<Actions>()) {
             return Self::Unreadable;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `actions` is null or was found readable, and the caller promises that file
+        // actions are there.
         let Some(actions) = (unsafe { actions.cast::<Actions>().as_ref() }) else {
             return Self::Here;
         };
@@ -120,12 +121,13 @@ mod tests {
         let mut actions = core::mem::MaybeUninit::<libc::posix_spawn_file_actions_t>::uninit();
         let at = actions.as_mut_ptr();
         let finds_sh = || {
-            // SAFETY: initialised below.
+            // SAFETY: `at` is initialised before the first call of this closure.
             let directory = unsafe { Directory::after(at.cast()) };
             let name = directory.fd().map(|at| Name::At(at, c"./sh"));
             name.is_some_and(|name| name.open().is_ok())
         };
-        // SAFETY: the functions' own protocol.
+        // SAFETY: `at` is initialised first, each function gets it as it asks, and it is destroyed
+        // once.
         unsafe {
             assert_eq!(libc::posix_spawn_file_actions_init(at), 0);
             assert!(!finds_sh());

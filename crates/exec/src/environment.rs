@@ -31,7 +31,7 @@ pub unsafe fn variables<'e>(environment: Strings) -> impl Iterator<Item = &'e CS
 /// # Safety
 /// As for [`variables`].
 pub unsafe fn value<'e>(environment: Strings, name: &[u8]) -> Option<&'e [u8]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a valid environment or null, as `variables` asks.
     let mut all = unsafe { variables(environment) };
     all.find_map(|variable| variable.to_bytes().strip_prefix(name))
 }
@@ -41,7 +41,7 @@ pub unsafe fn value<'e>(environment: Strings, name: &[u8]) -> Option<&'e [u8]> {
 /// # Safety
 /// As for [`variables`].
 pub unsafe fn preloaded<'e>(environment: Strings) -> &'e [u8] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a valid environment or null, as `value` asks.
     unsafe { value(environment, PRELOAD) }.unwrap_or_default()
 }
 
@@ -87,7 +87,7 @@ pub unsafe fn without(
     environment: Strings,
     go: &mut dyn FnMut(Strings) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a valid environment or null, as `variables` asks.
     let all = unsafe { variables(environment) };
     let list = |variable: &CStr| {
         let list = variable.to_bytes().strip_prefix(PRELOAD)?;
@@ -100,7 +100,8 @@ pub unsafe fn without(
     }
     // Each list begins with a word of its own.
     let words = all.count() + 1 + bytes.div_ceil(WORD) + 1;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a valid environment, and each arm has as many words as were
+    // counted.
     unsafe {
         match words {
             ..64 => with::<64>(goes, environment, go),
@@ -128,7 +129,7 @@ unsafe fn with<const WORDS: usize>(
     go: &mut dyn FnMut(Strings) -> c_int,
 ) -> c_int {
     let mut words = [const { MaybeUninit::<*const c_char>::uninit() }; WORDS];
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises a valid environment or null, as `variables` asks.
     let all = unsafe { variables(environment) };
     let count = all.clone().count() + 1;
     let (pointers, texts) = words.split_at_mut(count);
@@ -194,12 +195,13 @@ mod tests {
         environment.push(core::ptr::null());
         let mut given = Vec::new();
         let mut go = |passed: Strings| {
-            // SAFETY: made just now.
+            // SAFETY: `without` passes an array of C strings that a null ends, which stays during
+            // this call.
             let all = unsafe { super::variables(passed) };
             given.extend(all.map(|text| text.to_str().unwrap().to_owned()));
             7
         };
-        // SAFETY: terminated strings, and null.
+        // SAFETY: the array's texts are NUL terminated, and null ends it.
         assert_eq!(unsafe { without(is_ours, environment.as_ptr(), &mut go) }, 7);
         given
     }
@@ -231,7 +233,7 @@ mod tests {
 
     #[test]
     fn no_environment_is_an_empty_one() {
-        // SAFETY: null is allowed.
+        // SAFETY: `without` takes null for an empty environment.
         let result =
             unsafe { without(is_ours, core::ptr::null(), &mut |none| none.is_null().into()) };
         assert_eq!(result, 1);

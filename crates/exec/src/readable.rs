@@ -82,7 +82,7 @@ pub fn is_there(at: *const c_void, len: usize) -> bool {
 /// # Safety
 /// Nobody takes the memory away meanwhile.
 pub unsafe fn is_text(at: *const c_char) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nobody takes the memory away meanwhile.
     unsafe { Look::default().string(at) }.is_some()
 }
 
@@ -100,7 +100,7 @@ pub unsafe fn is_environment(mut environment: Strings) -> bool {
         if text.is_null() {
             return true;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that nobody takes the memory away meanwhile.
         if unsafe { texts.string(text) }.is_none() {
             return false;
         }
@@ -114,7 +114,7 @@ pub unsafe fn is_environment(mut environment: Strings) -> bool {
 /// # Safety
 /// As for [`is_text`].
 pub unsafe fn is_empty(at: *const c_char) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that nobody takes the memory away meanwhile.
     (unsafe { Look::default().value(at) }) == Some(0)
 }
 
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn texts_and_environments_without_memory_are_none() {
         let nowhere = 0x10 as *const c_char;
-        // SAFETY: statics, or no memory.
+        // SAFETY: each address is that of a static or a local that stays, or has no memory at all.
         unsafe {
             assert!(is_text(c"text".as_ptr()) && is_empty(c"".as_ptr()));
             assert!(!is_empty(c"text".as_ptr()) && !is_empty(nowhere));
@@ -142,7 +142,7 @@ mod tests {
     /// Two pages, of which the second cannot be read.
     fn pages() -> *mut u8 {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: new mappings.
+        // SAFETY: both calls work on a new mapping of two pages, of which nobody else knows.
         unsafe {
             let readable = libc::PROT_READ | libc::PROT_WRITE;
             let at = libc::mmap(core::ptr::null_mut(), 2 * PAGE, readable, flags, -1, 0);
@@ -155,7 +155,8 @@ mod tests {
     #[test]
     fn a_value_is_read_where_there_is_memory() {
         let at = pages();
-        // SAFETY: zeroed pages, or none.
+        // SAFETY: the pages are new and zeroed, so any integer in them is valid; the others have no
+        // memory.
         unsafe {
             let end = at.add(PAGE);
             end.sub(8).cast::<u64>().write(7);
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn a_string_is_read_up_to_its_end() {
         let at = pages().cast::<c_char>();
-        // SAFETY: as above.
+        // SAFETY: the pages are new, and nobody else writes to them; the others have no memory.
         unsafe {
             let end = at.add(PAGE);
             end.sub(3).copy_from_nonoverlapping(c"ab".as_ptr(), 3);
