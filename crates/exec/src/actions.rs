@@ -89,13 +89,15 @@ impl Directory {
             let at = directory.fd();
             match action.kind {
                 kind::CHDIR => {
-                    // SAFETY: this action has a path.
+                    // SAFETY: an action of this kind has a path, so this field of the union is set
+                    // and NUL terminated.
                     let path = unsafe { CStr::from_ptr(action.with.path) };
                     let flags = libc::O_PATH | libc::O_DIRECTORY;
                     let open = at.and_then(|at| sys::open(at, path, flags).ok());
                     directory = open.map_or(Self::Unknown, Self::There);
                 }
-                // SAFETY: this action has a descriptor.
+                // SAFETY: an action of this kind has a descriptor, so this field of the union is
+                // set.
                 kind::FCHDIR => directory = Self::Given(unsafe { action.with.fd }),
                 0..=kind::LAST => {}
                 _ => return Self::Unknown,

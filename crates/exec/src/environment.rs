@@ -16,9 +16,11 @@ const PRELOAD: &[u8] = b"LD_PRELOAD=";
 pub unsafe fn variables<'e>(environment: Strings) -> impl Iterator<Item = &'e CStr> + Clone {
     let mut at = environment;
     core::iter::from_fn(move || {
-        // SAFETY: the caller's promise: null ends it, and each before that is NUL terminated.
+        // SAFETY: the caller promises an environment: null ends it, and each text before that is
+        // NUL terminated.
         let variable = unsafe { at.as_ref() }.filter(|text| !text.is_null())?;
-        // SAFETY: as above; null is not behind us yet.
+        // SAFETY: the entry is a NUL-terminated text and not the null that ends the list, so
+        // another follows.
         unsafe {
             at = at.add(1);
             Some(CStr::from_ptr(*variable))

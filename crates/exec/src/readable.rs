@@ -47,7 +47,8 @@ impl Look {
     /// # Safety
     /// If there is memory, it holds a valid `T` that nobody writes meanwhile.
     pub unsafe fn value<T: Copy>(&mut self, at: *const T) -> Option<T> {
-        // SAFETY: it can be read; the caller's promise.
+        // SAFETY: `reaches` found it readable, and the caller promises a valid `T` that nobody
+        // writes meanwhile.
         self.reaches(at.addr(), size_of::<T>()).then(|| unsafe { at.read_unaligned() })
     }
 

@@ -36,7 +36,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // SAFETY: opened here, and nobody else's.
+        // SAFETY: the descriptor was opened by this type, which nobody else closes.
         unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0]) };
     }
 }
@@ -64,7 +64,7 @@ pub fn open_executable(at: c_int, path: &CStr) -> Result<Open, Failed> {
     let arguments = [found.fd() as usize, stat.as_mut_ptr().addr(), 0, 0];
     // SAFETY: the kernel writes one stat, which x86-64's C library has in the kernel's form.
     let done = unsafe { call(libc::SYS_fstat, arguments) };
-    // SAFETY: zeroed is a valid one.
+    // SAFETY: a zeroed stat is a valid one, as it is made of integers.
     let mode = unsafe { stat.assume_init() }.st_mode;
     if done != 0 || mode & libc::S_IFMT != libc::S_IFREG || mode & 0o111 == 0 {
         return Err(Failed::Missing);

@@ -197,10 +197,12 @@ fn begin(parent_token: u64) -> bool {
     if !ledger_path(path, pid, token) {
         return false;
     }
-    // SAFETY: NUL terminated; as above, so nobody grows another mapping.
+    // SAFETY: the path is NUL terminated; at start or in a child with one thread nobody grows
+    // another mapping.
     let mut mapping = unsafe { mapping::create(path.as_ptr()) };
     if mapping.is_none() && parent_token != 0 {
-        // SAFETY: as above; there is a parent that has a ledger.
+        // SAFETY: the child has one thread, so nobody grows another mapping, and there is a parent
+        // with a ledger.
         mapping = unsafe { mapping::take_annex() };
     }
     let Some(mapping) = mapping else { return false };
@@ -250,7 +252,8 @@ fn begin(parent_token: u64) -> bool {
     core.interpreted_by(python::interpret);
     static mut FIRST_CACHE: Cache = Cache::EMPTY;
     let cache = &raw mut FIRST_CACHE;
-    // SAFETY: as above; a parent's core, which had it, is used no more in its child.
+    // SAFETY: nobody else refers to the cache: a parent's core, which had it, is used no more in
+    // its child.
     core.lend(unsafe { &mut *cache });
     if let Some(parent) = parent {
         core.inherit(parent);

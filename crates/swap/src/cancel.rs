@@ -159,7 +159,8 @@ pub unsafe fn resume_or(undo: unsafe extern "C" fn(*mut c_void), argument: *mut 
     unsafe extern "C" fn body(_: *mut c_void) {
         resume();
     }
-    // SAFETY: the caller's promise; `body` has nothing to drop.
+    // SAFETY: the caller promises that `undo` may be called with `argument`; `body` has nothing to
+    // drop.
     unsafe { guarded(body, argument, undo) };
 }
 

@@ -44,7 +44,7 @@ impl<T> Taken<T> {
             }
         }
         if error == 0 {
-            // SAFETY: this record outlives the call.
+            // SAFETY: this record outlives the call, and the thread has its lock.
             unsafe {
                 cancel::resume_or(give_back::<T>, core::ptr::from_ref(self).cast_mut().cast())
             };
@@ -97,7 +97,7 @@ macro_rules! waiting {
             if cancel::defer() {
                 let taken = Taken { object: $object, release: $release };
                 #[allow(unused_unsafe, reason = "some have no time to read")]
-                // SAFETY: the caller's time, if there is one.
+                // SAFETY: the program's call names the time, or none.
                 let limit: Option<Deadline> = unsafe { $limit };
                 if let Some(error) = taken.take(limit, $attempt) {
                     return error;

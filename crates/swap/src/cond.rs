@@ -208,8 +208,8 @@ impl Cond {
         while !at.is_null() {
             // SAFETY: claimed above, so it is there until it is woken.
             let (next, word) = unsafe { ((*at).next.get(), &raw const (*at).state) };
-            // SAFETY: likewise. Release: pairs with the Acquire in `sleep`. From here on it may be
-            // gone.
+            // SAFETY: the waiter was claimed above. Release: pairs with the Acquire in `sleep`.
+            // From here on it may be gone.
             unsafe { (*word).store(state, Release) };
             os::futex_wake(word, 1, os::ANY);
             at = next;
@@ -355,7 +355,8 @@ unsafe fn forward(m: *mut Mutex, wait: impl FnOnce() -> c_int) -> c_int {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn wait_endless(c: *mut Cond, m: *mut Mutex) -> c_int {
-    // SAFETY: the caller's objects; forwarded if it is not ours.
+    // SAFETY: `c` and `m` are the program's own objects; the C library's function gets them if `c`
+    // is not ours.
     unsafe {
         if (*c).is_forwarded() {
             return forward(m, || next::pthread_cond_wait(c.cast(), m.cast()));
@@ -379,7 +380,8 @@ pub unsafe extern "C-unwind" fn timedwait(
     if !deadline.is_valid() {
         return EINVAL;
     }
-    // SAFETY: the caller's objects; forwarded if it is not ours.
+    // SAFETY: `c` and `m` are the program's own objects; the C library's function gets them if `c`
+    // is not ours.
     unsafe {
         if (*c).is_forwarded() {
             return forward(m, || next::pthread_cond_timedwait(c.cast(), m.cast(), time));
@@ -406,7 +408,8 @@ pub unsafe extern "C-unwind" fn clockwait(
     if !deadline.is_valid() || !deadline.has_clock() {
         return EINVAL;
     }
-    // SAFETY: the caller's objects; forwarded if it is not ours.
+    // SAFETY: `c` and `m` are the program's own objects; the C library's function gets them if `c`
+    // is not ours.
     unsafe {
         if (*c).is_forwarded() {
             return forward(m, || next::pthread_cond_clockwait(c.cast(), m.cast(), clock, time));
@@ -420,7 +423,8 @@ pub unsafe extern "C-unwind" fn clockwait(
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn signal(c: *mut Cond) -> c_int {
-    // SAFETY: the caller's object; forwarded if it is not ours.
+    // SAFETY: `c` is the program's own condition variable, which says itself whether it is
+    // forwarded.
     if unsafe { (*c).is_forwarded() } {
         // SAFETY: the next `pthread_cond_signal` gets the program's own arguments unchanged, as
         // without us.
@@ -435,7 +439,8 @@ pub unsafe extern "C-unwind" fn signal(c: *mut Cond) -> c_int {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn broadcast(c: *mut Cond) -> c_int {
-    // SAFETY: the caller's object; forwarded if it is not ours.
+    // SAFETY: `c` is the program's own condition variable, which says itself whether it is
+    // forwarded.
     if unsafe { (*c).is_forwarded() } {
         // SAFETY: the next `pthread_cond_broadcast` gets the program's own arguments unchanged, as
         // without us.
@@ -455,7 +460,7 @@ unsafe extern "C" {
 /// # Safety
 /// `c` points to memory of that size that nobody else uses.
 pub unsafe fn make(c: *mut Cond, clock: c_int) {
-    // SAFETY: the caller's promise; zeroed, nobody waits.
+    // SAFETY: the caller promises memory of that size that nobody else uses; zeroed, nobody waits.
     let cond = unsafe {
         c.write_bytes(0, 1);
         &*c
@@ -497,7 +502,8 @@ pub unsafe extern "C-unwind" fn init(c: *mut Cond, attr: *const c_void) -> c_int
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn destroy(c: *mut Cond) -> c_int {
-    // SAFETY: the caller's object; forwarded if it is not ours.
+    // SAFETY: `c` is the program's own condition variable; the C library's function gets it if it
+    // is not ours.
     unsafe {
         if (*c).is_forwarded() {
             return next::pthread_cond_destroy(c.cast());

@@ -46,7 +46,8 @@ macro_rules! exclusive {
         impl Exclusive for $raw {
             #[inline(always)]
             unsafe fn lock(word: *const AtomicU32) {
-                // SAFETY: the caller's promise; of that size there is nothing but the word.
+                // SAFETY: the caller promises a lock of this sort at `word`, of whose size there is
+                // nothing but the word.
                 unsafe { &*word.cast::<$raw>() }.lock();
             }
             #[inline(always)]
@@ -62,7 +63,7 @@ macro_rules! exclusive {
             }
             #[inline(always)]
             unsafe fn unlock(word: *const AtomicU32) {
-                // SAFETY: as in `lock`; the caller holds it.
+                // SAFETY: the caller promises that it holds the lock of this sort at `word`.
                 unsafe { (*word.cast::<$raw>()).unlock() };
             }
         }

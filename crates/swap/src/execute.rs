@@ -43,7 +43,8 @@ impl Called {
             // SAFETY: the caller promises a terminated text.
             Self::At(at, path) => Name::At(at, unsafe { CStr::from_ptr(path) }),
             Self::Open(fd) => Name::Open(fd),
-            // SAFETY: as above; the program's environment.
+            // SAFETY: the caller promises a terminated text, and `environment()` is the program's
+            // own.
             Self::Searched(name) => unsafe {
                 let path = variables::value(environment(), b"PATH=");
                 Name::Searched(from, CStr::from_ptr(name), path)
@@ -111,7 +112,7 @@ pub unsafe extern "C-unwind" fn execve(p: *const c_char, a: Strings, e: Strings)
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn execv(p: *const c_char, a: Strings) -> c_int {
-    // SAFETY: it is what `execv` does.
+    // SAFETY: the program's own arguments and environment go to `execve`, as `execv` does it.
     unsafe { execve(p, a, environment()) }
 }
 
@@ -126,7 +127,7 @@ pub unsafe extern "C-unwind" fn execvpe(p: *const c_char, a: Strings, e: Strings
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn execvp(p: *const c_char, a: Strings) -> c_int {
-    // SAFETY: it is what `execvp` does.
+    // SAFETY: the program's own arguments and environment go to `execvpe`, as `execvp` does it.
     unsafe { execvpe(p, a, environment()) }
 }
 
@@ -135,7 +136,8 @@ pub unsafe extern "C-unwind" fn execvp(p: *const c_char, a: Strings) -> c_int {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn execl(p: *const c_char, a: Strings) -> c_int {
-    // SAFETY: it is what `execl` does.
+    // SAFETY: the row is that of the program's `execl`, which a null ends: `execl` calls `execv`
+    // so.
     unsafe { execv(p, a) }
 }
 
@@ -144,7 +146,8 @@ pub unsafe extern "C-unwind" fn execl(p: *const c_char, a: Strings) -> c_int {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn execlp(p: *const c_char, a: Strings) -> c_int {
-    // SAFETY: it is what `execlp` does.
+    // SAFETY: the row is that of the program's `execlp`, which a null ends: `execlp` calls `execvp`
+    // so.
     unsafe { execvp(p, a) }
 }
 
@@ -154,7 +157,7 @@ pub unsafe extern "C-unwind" fn execlp(p: *const c_char, a: Strings) -> c_int {
 /// As the function itself.
 pub unsafe extern "C-unwind" fn execle(p: *const c_char, a: Strings) -> c_int {
     let mut end = a;
-    // SAFETY: the caller's arguments, which null ends.
+    // SAFETY: a null ends the row of the program's `execle`, and the environment lies behind it.
     unsafe {
         while !(*end).is_null() {
             end = end.add(1);
@@ -179,7 +182,7 @@ pub unsafe extern "C-unwind" fn execveat(
     e: Strings,
     f: c_int,
 ) -> c_int {
-    // SAFETY: the caller's string, if there is memory.
+    // SAFETY: `is_empty` reads the program's path only where there is memory.
     let is_fd = unsafe { readable::is_empty(p) };
     let called = if is_fd { Called::Open(d) } else { Called::At(d, p) };
     // SAFETY: the next function gets the program's own arguments, with another environment at most.

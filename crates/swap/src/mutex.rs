@@ -382,12 +382,12 @@ pub unsafe extern "C-unwind" fn lock<L: OfMutex>(m: *mut Mutex, site: usize) -> 
         return 0;
     }
     let taken = if mutex.is_replaced() {
-        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
+        // SAFETY: `is_replaced` found a mutex of a kind that is replaced, as `acquire` asks.
         unsafe { mutex.acquire::<L>(Want::Always, site) }
     } else {
         None
     };
-    // SAFETY: forwarded, where it is the C library's.
+    // SAFETY: the mutex is the C library's, whose function gets the program's own `m` unchanged.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_lock(m.cast()) })
 }
 
@@ -408,12 +408,12 @@ pub unsafe extern "C-unwind" fn trylock<L: OfMutex>(m: *mut Mutex, site: usize) 
         return 0;
     }
     let taken = if mutex.is_replaced() {
-        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
+        // SAFETY: `is_replaced` found a mutex of a kind that is replaced, as `acquire` asks.
         unsafe { mutex.acquire::<L>(Want::Now, site) }
     } else {
         None
     };
-    // SAFETY: forwarded, where it is the C library's.
+    // SAFETY: the mutex is the C library's, whose function gets the program's own `m` unchanged.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_trylock(m.cast()) })
 }
 
@@ -469,9 +469,10 @@ pub unsafe extern "C-unwind" fn timedlock<L: OfMutex>(
     time: *const libc::timespec,
     site: usize,
 ) -> c_int {
-    // SAFETY: the caller's mutex, and time, if there is one.
+    // SAFETY: `m` is the program's own mutex, and `time` its deadline.
     let taken = unsafe { lock_by::<L>(m, libc::CLOCK_REALTIME, time, site) };
-    // SAFETY: forwarded, where it is the C library's.
+    // SAFETY: the mutex is the C library's, whose function gets the program's own arguments
+    // unchanged.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_timedlock(m.cast(), time) })
 }
 
@@ -489,9 +490,10 @@ pub unsafe extern "C-unwind" fn clocklock<L: OfMutex>(
     if !deadline::is_known(clock) {
         return EINVAL;
     }
-    // SAFETY: the caller's mutex, and time, if there is one.
+    // SAFETY: `m` is the program's own mutex, and `time` its deadline.
     let taken = unsafe { lock_by::<L>(m, clock, time, site) };
-    // SAFETY: forwarded, where it is the C library's.
+    // SAFETY: the mutex is the C library's, whose function gets the program's own arguments
+    // unchanged.
     taken.unwrap_or_else(|| unsafe { next::pthread_mutex_clocklock(m.cast(), clock, time) })
 }
 

@@ -71,7 +71,7 @@ pub fn futex_wait(
 pub fn futex_wake(word: *const AtomicU32, count: u32, bits: u32) {
     let operation = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
     let count = count.min(i32::MAX as u32) as usize;
-    // SAFETY: the kernel takes any address.
+    // SAFETY: the kernel uses only the address of the word, and takes any.
     unsafe { call(libc::SYS_futex, [word.addr(), operation as usize, count, 0, 0, bits as usize]) };
 }
 
@@ -82,7 +82,7 @@ pub fn can_read<T>(at: *const T) -> bool {
     const WORD: usize = 8;
     let is_there = |at: usize| {
         let arguments = [NO_OPERATION, at & !(WORD - 1), 0, WORD, 0, 0];
-        // SAFETY: the kernel takes any address.
+        // SAFETY: the kernel takes any address, and answers EFAULT where there is no memory.
         unsafe { call(libc::SYS_rt_sigprocmask, arguments) != -(libc::EFAULT as isize) }
     };
     let last = at.addr().saturating_add(size_of::<T>() - 1);
@@ -91,13 +91,13 @@ pub fn can_read<T>(at: *const T) -> bool {
 
 /// The id of the calling thread.
 pub fn gettid() -> u32 {
-    // SAFETY: `gettid` takes no arguments.
+    // SAFETY: `gettid` takes no arguments, so no memory of ours is at stake.
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
 }
 
 /// Lets others run.
 pub fn sched_yield() {
-    // SAFETY: `sched_yield` takes no arguments.
+    // SAFETY: `sched_yield` takes no arguments, so no memory of ours is at stake.
     unsafe { call(libc::SYS_sched_yield, [0; 6]) };
 }
 

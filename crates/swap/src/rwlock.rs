@@ -205,7 +205,7 @@ macro_rules! acquire {
             $($arg: $ty,)*
             site: usize,
         ) -> c_int {
-            // SAFETY: the caller's time, if there is one.
+            // SAFETY: the program's call names the time, or none.
             let deadline: Option<Deadline> = unsafe { $deadline };
             // As the C library, before a look at the lock.
             if deadline.as_ref().is_some_and(|time| !time.has_clock() || !time.is_valid()) {
@@ -329,7 +329,7 @@ pub unsafe extern "C-unwind" fn init(l: *mut RwLock, attr: *const c_void, site: 
 /// As the function itself.
 pub unsafe extern "C-unwind" fn destroy(l: *mut RwLock) -> c_int {
     // The C library does not look.
-    // SAFETY: the caller's lock, where there is memory.
+    // SAFETY: `can_read` found memory at `l`, which is the program's own lock.
     if os::can_read(l) && unsafe { &*l }.is_forwarded() {
         // SAFETY: the next `pthread_rwlock_destroy` gets the program's own arguments unchanged, as
         // without us.

@@ -26,7 +26,8 @@ use crate::{next, os, selection};
 /// `s` points to a spinlock.
 #[inline(always)]
 unsafe fn is_ours(s: *const AtomicU32) -> bool {
-    // SAFETY: the caller's promise. Relaxed: the bits stay as they are while it is a lock.
+    // SAFETY: the caller promises a spinlock. Relaxed: the bits stay as they are while it is a
+    // lock.
     unsafe { &*s }.load(Relaxed) & (MARK | 1 << 31) == MARK
 }
 
@@ -35,7 +36,8 @@ unsafe fn is_ours(s: *const AtomicU32) -> bool {
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn lock<L: Exclusive>(s: *mut AtomicU32) -> c_int {
-    // SAFETY: the caller's lock; forwarded if it is not ours.
+    // SAFETY: `s` is the program's own spinlock; the C library's function gets it unchanged if it
+    // is not ours.
     unsafe {
         if !is_ours(s) {
             return next::pthread_spin_lock(s.cast());
@@ -59,7 +61,8 @@ pub unsafe fn lock_until<L: Exclusive>(s: *mut AtomicU32, deadline: u64) -> Opti
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(s: *mut AtomicU32) -> c_int {
-    // SAFETY: the caller's lock; forwarded if it is not ours.
+    // SAFETY: `s` is the program's own spinlock; the C library's function gets it unchanged if it
+    // is not ours.
     unsafe {
         if !is_ours(s) {
             return next::pthread_spin_trylock(s.cast());
@@ -73,7 +76,8 @@ pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(s: *mut AtomicU32) -> c_in
 /// # Safety
 /// As the function itself.
 pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(s: *mut AtomicU32) -> c_int {
-    // SAFETY: the caller's lock; forwarded if it is not ours.
+    // SAFETY: `s` is the program's own spinlock; the C library's function gets it unchanged if it
+    // is not ours.
     unsafe {
         if !is_ours(s) {
             return next::pthread_spin_unlock(s.cast());
@@ -118,7 +122,8 @@ pub unsafe extern "C-unwind" fn init(s: *mut AtomicU32, pshared: c_int, site: us
 /// As the function itself.
 pub unsafe extern "C-unwind" fn destroy(s: *mut AtomicU32) -> c_int {
     // The C library does not look.
-    // SAFETY: the caller's lock, where there is memory; forwarded if it is not ours.
+    // SAFETY: `can_read` found memory at the program's own `s`, which the C library gets if it is
+    // not ours.
     unsafe {
         if os::can_read(s) && !is_ours(s) {
             return next::pthread_spin_destroy(s.cast());

@@ -87,8 +87,8 @@ impl KernelsMutex {
     /// `m` is a mutex on this lock.
     #[inline(always)]
     unsafe fn of<'a>(m: *const Mutex) -> &'a RawMutex<Guest<Plain>, KernelsParts> {
-        // SAFETY: the caller's promise; its parts lie as those of a `Mutex` do, checked above, and
-        // all are made of atomics of the same sizes.
+        // SAFETY: the caller promises a mutex on this lock. Its parts lie as those of a `Mutex` do,
+        // checked above, and all are made of atomics of the same sizes.
         unsafe { &*m.cast() }
     }
 }

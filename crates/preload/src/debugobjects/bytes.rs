@@ -66,7 +66,7 @@ pub const MUTEX: Bytes = Bytes {
     is_shared: |addr| unsafe { word(addr, KIND) & 0x80 != 0 && (MUTEX.is_possible)(addr) },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_mutex_t).is_some() },
-    // SAFETY: as above. A destroyed one does not change.
+    // SAFETY: the words of a mutex lie in it. A destroyed one does not change.
     fingerprint: |addr| unsafe { hash_of(addr, mutex::OBJECT.size as u64, &[]) },
 };
 
@@ -87,7 +87,7 @@ pub const RWLOCK: Bytes = Bytes {
     is_shared: |addr| unsafe { word(addr, RWLOCK_SHARED) == 1 },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_rwlock_t).is_some() },
-    // SAFETY: as above. What an acquisition would change is left out.
+    // SAFETY: the words of the lock lie in it. What an acquisition would change is left out.
     fingerprint: |addr| unsafe { hash_of(addr, rwlock::OBJECT.size as u64, &RWLOCK_CHANGES) },
 };
 
@@ -110,12 +110,12 @@ pub const COND: Bytes = Bytes {
         let wrefs = word(addr, layouts::cond_wrefs());
         wrefs & wrefs::SHARED != 0 && wrefs & COND_IMPOSSIBLE & !wrefs::DESTROYED == 0
     },
-    // SAFETY: as above. The C library does not use the rest, which may hold anything.
+    // SAFETY: the words that the C library uses lie in it. The rest may hold anything.
     is_used: |addr| unsafe {
         (0..layouts::cond_bytes()).step_by(4).any(|offset| word(addr, offset) != 0)
     },
-    // SAFETY: as above. Destroying it changes nothing of a destroyed one; a use changes most of the
-    // rest.
+    // SAFETY: the word lies in it. Destroying a destroyed one changes nothing; a use changes most
+    // of the rest.
     fingerprint: |addr| unsafe {
         u64::from(word(addr, layouts::cond_wrefs()) & wrefs::DESTROYED) | 1
     },
@@ -139,7 +139,7 @@ pub const SEMAPHORE: Bytes = Bytes {
     is_used: |addr| unsafe {
         identity::stamped(addr as *const libc::sem_t).is_some() || word(addr, VALUE) != 0
     },
-    // SAFETY: as above. What a post or a wait would change is left out.
+    // SAFETY: the words of a semaphore lie in it. What a post or a wait would change is left out.
     fingerprint: |addr| unsafe { hash_of(addr, semaphore::OBJECT.size as u64, &[VALUE, WAITERS]) },
 };
 
@@ -157,7 +157,8 @@ pub const BARRIER: Bytes = Bytes {
     is_shared: |addr| unsafe { word(addr, offset(&barrier::SHARED)) == FUTEX_SHARED },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { word(addr, COUNT) != 0 },
-    // SAFETY: as above. What threads change that come and leave is left out.
+    // SAFETY: the words of a barrier lie in it. What threads change that come and leave is left
+    // out.
     fingerprint: |addr| unsafe {
         let changes = [offset(&barrier::IN), offset(&barrier::CURRENT_ROUND)];
         hash_of(addr, offset(&barrier::OUT), &changes)
@@ -173,7 +174,7 @@ pub const SPIN: Bytes = Bytes {
     is_shared: |_| false,
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { word(addr, offset(&spin::WORD)) == 1 },
-    // SAFETY: as above. It may have been taken since, and given up.
+    // SAFETY: a spinlock is one word. It may have been taken since, and given up.
     fingerprint: |addr| unsafe { u64::from((SPIN.is_possible)(addr)) },
 };
 

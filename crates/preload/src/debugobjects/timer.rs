@@ -202,7 +202,7 @@ pub unsafe extern "C-unwind" fn settime(
     // SAFETY: the next `timer_settime` gets the program's own arguments unchanged, as without us.
     let result = uses(timer, || unsafe { real::timer_settime(timer, flags, value, before) });
     if result == 0 {
-        // SAFETY: the call has read it.
+        // SAFETY: `timer_settime` succeeded, so it has read the program's `value`.
         let first = unsafe { (*value).it_value };
         let is_armed = first.tv_sec != 0 || first.tv_nsec != 0;
         keeping_errno(|| tell::set_active(&TIMER, types::timer(timer as u64), is_armed));

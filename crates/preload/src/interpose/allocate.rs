@@ -35,7 +35,8 @@ impl Next {
     unsafe fn get<F: Copy>(&self) -> F {
         const { assert!(size_of::<F>() == size_of::<usize>()) };
         let at = self.0.load(Relaxed);
-        // SAFETY: the caller's promise. Nobody comes here before `start` has stored it.
+        // SAFETY: the caller names the function's type. Nobody comes here before `start` has stored
+        // it.
         unsafe { core::mem::transmute_copy(&at) }
     }
 }
@@ -56,7 +57,8 @@ macro_rules! allocating {
             /// by now.
             unsafe extern "C" fn $name($($arg: $ty),*) -> *mut c_void {
                 type Function = unsafe extern "C" fn($($ty),*) -> *mut c_void;
-                // SAFETY: forwarded; the function of that name has this type.
+                // SAFETY: the function of that name has this type and gets the program's own
+                // arguments unchanged.
                 let block = unsafe { next::$name.get::<Function>()($($arg),*) };
                 record(block, $size);
                 block
@@ -93,7 +95,8 @@ type Free = unsafe extern "C" fn(*mut c_void);
 unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // Before: another thread may be given the memory at once.
     let before = ARE_TRACKED.load(Relaxed).then(|| allocations::forget(old as u64)).flatten();
-    // SAFETY: forwarded; the function of that name has this type.
+    // SAFETY: the next `realloc` has this type and gets the program's own `old` and `size`
+    // unchanged.
     let block = unsafe { NEXT_REALLOC.get::<Realloc>()(old, size) };
     match before {
         // It failed, and the old block stays. (With size 0 it was freed.)
@@ -106,10 +109,12 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
 /// # Safety
 /// The arguments keep the contract of `posix_memalign`.
 unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
-    // SAFETY: forwarded; the function of that name has this type.
+    // SAFETY: the next `posix_memalign` has this type and gets the program's own arguments
+    // unchanged.
     let result = unsafe { NEXT_POSIX_MEMALIGN.get::<PosixMemalign>()(to, alignment, size) };
     if result == 0 {
-        // SAFETY: the caller's memory, written just now.
+        // SAFETY: the call succeeded, so it has just written the block's address to the program's
+        // `to`.
         record(unsafe { to.read() }, size);
     }
     result
@@ -119,7 +124,7 @@ unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size
 /// `block` is null or a live block of the program's allocator, as for `free`.
 unsafe extern "C" fn free(block: *mut c_void) {
     allocations::forget(block as u64);
-    // SAFETY: forwarded; the function of that name has this type.
+    // SAFETY: the next `free` has this type and gets the program's own `block` unchanged.
     unsafe { NEXT_FREE.get::<Free>()(block) };
 }
 

@@ -35,7 +35,8 @@ unsafe extern "C-unwind" fn executes(
     let mut call = |environment: Strings| {
         arguments[environment_at] = environment as c_long;
         let [a, b, c, d, e] = arguments;
-        // SAFETY: the caller's promise; the kernel does not look at arguments that the call has not.
+        // SAFETY: the caller promises such a call; the kernel does not look at arguments that the
+        // call has not.
         unsafe { real::syscall(number, a, b, c, d, e, 0) as c_int }
     };
     // SAFETY: the caller promises such a call, and `at` reads its path and environment only where

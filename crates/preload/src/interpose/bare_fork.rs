@@ -102,7 +102,8 @@ pub unsafe extern "C-unwind" fn clone(
     };
     let cloned = Cloned { begin, argument, snapshot: prepare() };
     let at = (&raw const cloned).cast_mut().cast();
-    // SAFETY: forwarded. The child has its own copy of this frame.
+    // SAFETY: the program's arguments go on, with our first function. The child has its own copy of
+    // this frame.
     let answer =
         unsafe { real::clone(Some(begin_cloned), stack, flags, at, parent_tid, tls, child_tid) };
     cloned.snapshot.in_parent();
@@ -118,7 +119,8 @@ unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
     // initialised.
     let Cloned { begin, argument, snapshot } = unsafe { cloned.cast::<Cloned>().read() };
     snapshot.in_child();
-    // SAFETY: the program's function and argument.
+    // SAFETY: `begin` and `argument` are the program's own, which `clone` would have called in this
+    // child.
     unsafe { begin(argument) }
 }
 
@@ -208,6 +210,7 @@ unsafe extern "C-unwind" fn syscall_bare(
     e: c_long,
     f: c_long,
 ) -> c_long {
-    // SAFETY: forwarded. It does not see arguments that it has not.
+    // SAFETY: the program's own arguments go on unchanged; the kernel does not look at those that
+    // the call has not.
     without_handlers(|| unsafe { real::syscall(number, a, b, c, d, e, f) })
 }

@@ -43,7 +43,8 @@ pub unsafe extern "C-unwind" fn init(
 /// # Safety
 /// The arguments keep the contract of `pthread_barrier_destroy`.
 pub unsafe extern "C-unwind" fn destroy(b: Barrier, _site: u64) -> c_int {
-    // SAFETY: forwarded. It waits for threads that are on their way out.
+    // SAFETY: the program's own `b` goes on unchanged. The call waits for threads that are on their
+    // way out.
     let call = || unsafe { real::pthread_barrier_destroy(b) };
     around::destroy(&types::BARRIER, b as u64, call)
 }

@@ -69,7 +69,7 @@ pub unsafe fn acquire<L: Lock>(
         _ => spot.cell.take_back(),
     }
     if result == 0 {
-        // SAFETY: the caller's lock, which it holds.
+        // SAFETY: the program passed `lock` to this call, and the thread holds it by now.
         unsafe { L::had_after_wait(lock, mode) };
     }
     result
@@ -147,7 +147,7 @@ pub unsafe extern "C-unwind" fn cond_timedwait(
 ) -> c_int {
     // SAFETY: `lockdep::cond_timedwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::cond_timedwait(c, m, t, site) };
-    // SAFETY: the caller's mutex and deadline.
+    // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) {
             true => cond::around(m, site, block),
@@ -167,7 +167,7 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
 ) -> c_int {
     // SAFETY: `lockdep::cond_clockwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::cond_clockwait(c, m, k, t, site) };
-    // SAFETY: the caller's mutex and deadline.
+    // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) && deadline::is_clock(k) {
             true => cond::around(m, site, block),
@@ -216,7 +216,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
 ) -> c_int {
     // SAFETY: `lockdep::sem_timedwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::sem_timedwait(s, t, site, back) };
-    // SAFETY: the caller's semaphore and deadline.
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) {
             true => sync_waits::sem_whole(s, site, block),
@@ -236,7 +236,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 ) -> c_int {
     // SAFETY: `lockdep::sem_clockwait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::sem_clockwait(s, c, t, site, back) };
-    // SAFETY: the caller's semaphore and deadline.
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
     unsafe {
         match deadline::is_clock(c) && deadline::is_time(t) {
             true => sync_waits::sem_whole(s, site, block),

@@ -145,7 +145,8 @@ pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
 /// # Safety
 /// The arguments keep the contract of `cnd_init`.
 pub unsafe extern "C-unwind" fn cnd_init(c: Cond, _site: u64) -> c_int {
-    // SAFETY: forwarded. What it answers for success is 0, too.
+    // SAFETY: the next `cnd_init` gets the program's own `c` unchanged. Its answer for success is
+    // 0, too.
     cond::init_by(&types::CND, c, || unsafe { real::cnd_init(c) })
 }
 
@@ -179,7 +180,7 @@ pub unsafe extern "C-unwind" fn thrd_create(
 /// Looks at the C library, and leaves C11 to it if that is not as we think. Called at start, before
 /// any thread, once modules are known.
 pub fn start() {
-    // SAFETY: works on its own objects.
+    // SAFETY: this is start, before any other thread, and the function works on its own objects.
     if unsafe { is_pthreads() } {
         return;
     }

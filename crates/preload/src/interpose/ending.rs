@@ -38,7 +38,8 @@ fn own_header() -> Option<&'static Header> {
 /// Asks for the code that the process exits with. To be called before the program's main: the
 /// handler is the last.
 pub fn start() {
-    // SAFETY: the library is never unloaded.
+    // SAFETY: the handler stays loaded, as the library is never unloaded; it gets null, which it
+    // ignores.
     unsafe { on_exit(exits, core::ptr::null_mut()) };
 }
 

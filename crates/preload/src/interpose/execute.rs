@@ -131,7 +131,8 @@ unsafe fn passes_on(mut environment: Strings) -> Option<bool> {
     // The strings lie together, and their addresses do.
     let (mut addresses, mut strings) = (readable::look(), readable::look());
     while !environment.is_null() {
-        // SAFETY: the caller's promise: null ends it.
+        // SAFETY: `addresses` reads only where there is memory, and the caller promises that null
+        // ends the array.
         let variable = unsafe { addresses.value(environment) }?;
         if variable.is_null() {
             break;
@@ -197,7 +198,7 @@ unsafe fn instead(
     let path = unsafe { readable::string(path) };
     // The kernel says what is wrong with it.
     let Some(path) = path else { return execute(environment) };
-    // SAFETY: as above; the path was read just now.
+    // SAFETY: the path was read just now, so it is terminated; the environment is the caller's.
     let call = unsafe { Call::begin(called.name(libc::AT_FDCWD), environment, true) };
     let Some(call) = call else { return execute(environment) };
     let pid = sys::pids().0;
@@ -275,7 +276,8 @@ pub unsafe extern "C-unwind" fn execvpe(
 /// # Safety
 /// `arguments` is the row of strings that the program passed to `execl`, which a null ends.
 pub unsafe extern "C-unwind" fn execl(path: *const c_char, arguments: Strings) -> c_int {
-    // SAFETY: as in `execve`; it is what `execl` does.
+    // SAFETY: the row is that of the program's `execl`, which a null ends: `execl` calls `execv`
+    // so.
     unsafe { execv(path, arguments, 0) }
 }
 
@@ -410,7 +412,7 @@ unsafe fn beside(
     if matches!(directory, Directory::Unreadable) {
         return spawn(child, environment);
     }
-    // SAFETY: as above; the path was read just now.
+    // SAFETY: the path was read just now, so it is terminated; the environment is the caller's.
     let call = unsafe {
         let name = directory.fd().and_then(|from| called.name(from));
         Call::begin(name, environment, false)

@@ -158,10 +158,11 @@ unsafe extern "C" fn free_by_size(block: *mut c_void) {
     // SAFETY: the program is about to free `block`, so it is null or a live block of its allocator.
     let len = unsafe { block_size::take(block) };
     if len > SMALL {
-        // SAFETY: the caller's block, of that size.
+        // SAFETY: the program is about to free this block, of which the allocator knows `len`
+        // bytes.
         unsafe { large(block, len) };
     }
-    // SAFETY: forwarded; the function of that name has this type.
+    // SAFETY: the next `free` has this type and gets the program's own `block` unchanged.
     unsafe { core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block) };
 }
 
@@ -169,7 +170,8 @@ unsafe extern "C" fn free_by_size(block: *mut c_void) {
 /// `block` is a live block of glibc's malloc, as for `free`.
 #[cold]
 unsafe extern "C" fn free_large(block: *mut c_void) {
-    // SAFETY: the caller's block; forwarded, the function of that name has this type.
+    // SAFETY: the program is about to free this block of glibc's, and the next `free` gets it
+    // unchanged.
     unsafe {
         large(block, block_size::of(block));
         core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block);
@@ -198,7 +200,7 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the next function of that name.
     let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };
     // Before the call: another thread may be given the block at once.
-    // SAFETY: the caller's block, or none.
+    // SAFETY: `old` is null or the block that the program is about to reallocate.
     let len = unsafe { block_size::take(old) };
     let (from, to) = (old as u64, old as u64 + len as u64);
     let moves = |new: *mut c_void| !new.is_null() || size == 0;

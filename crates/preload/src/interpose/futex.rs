@@ -148,7 +148,8 @@ unsafe extern "C-unwind" fn of_futex(
     e: c_long,
     f: c_long,
 ) -> c_long {
-    // SAFETY: forwarded. It does not see arguments that it has not.
+    // SAFETY: the program's own arguments go on unchanged; the kernel does not look at those that
+    // the call has not.
     let call = || unsafe { real::syscall(libc::SYS_futex, a, b, c, d, e, f) };
     if is_unwanted() {
         return call();
@@ -179,7 +180,8 @@ macro_rules! futex2 {
             e: c_long,
             f: c_long,
         ) -> c_long {
-            // SAFETY: forwarded. It does not see arguments that it has not.
+            // SAFETY: the program's own arguments go on unchanged; the kernel does not look at
+            // those that the call has not.
             let call = || unsafe { real::syscall($number, a, b, c, d, e, f) };
             if is_unwanted() {
                 return call();

@@ -232,7 +232,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
             detail: u64::from(thread.in_signal()),
             ..Misuse::new(finding_kind::UNSAFE_CALL, group, Ident::NONE)
         };
-        // SAFETY: on the stack of `rarely`.
+        // SAFETY: `rarely` has pushed these two words, and its frame is there until this returns.
         let [rbp, pc] = unsafe { *frame };
         let from = Frame { pc, rsp: frame as u64 + 16, rbp };
         misuse::tell_from(thread, &what, &mut |frames| unwind::capture_from(frames, from));
@@ -313,9 +313,10 @@ unsafe extern "C" fn free_rarely(block: *mut c_void) {
             };
             misuse::tell(thread, &what);
         }
-        // SAFETY: the caller's block, still allocated.
+        // SAFETY: the program is about to free `block`, which is still allocated.
         unsafe { freed::small(thread, block) };
     }
-    // SAFETY: forwarded; the function of that name has this type.
+    // SAFETY: `next` is the next `free`, has this type, and gets the program's own `block`
+    // unchanged.
     unsafe { core::mem::transmute::<usize, Free>(next)(block) };
 }

@@ -24,14 +24,15 @@ pub unsafe extern "C-unwind" fn dl_iterate_phdr(
     site: u64,
     back: Return,
 ) -> c_int {
-    // SAFETY: the program's call, which the stub came from.
+    // SAFETY: the program's call, which the stub came from, has not returned.
     if !unsafe { loader::enter(&loader::OBJECT_LIST, site, back) } {
         // SAFETY: `callback` and `data` are the program's own, and `dl_iterate_phdr` gets them
         // unchanged.
         return unsafe { real::dl_iterate_phdr(callback, data) };
     }
     let next = real::slot::dl_iterate_phdr.load(Relaxed);
-    // SAFETY: forwarded; the stub comes here once the function is known.
+    // SAFETY: the stub comes here once the function is known, and it gets the program's own
+    // arguments unchanged.
     let result = unsafe { call_iterate(callback, data, next) };
     loader::leave(&loader::OBJECT_LIST);
     result

@@ -17,7 +17,7 @@ const STACK_POINTER: usize = 48;
 /// What glibc mangles pointers in jump buffers with: a word of the thread's control block.
 fn pointer_guard() -> u64 {
     let guard: u64;
-    // SAFETY: reads the thread's control block.
+    // SAFETY: each thread has a control block at `fs`, and glibc's has the guard in this word.
     unsafe {
         core::arch::asm!("mov {}, fs:[0x30]", out(reg) guard, options(nostack, readonly, preserves_flags))
     };
@@ -45,7 +45,8 @@ unsafe fn jumps(to: *const c_void) {
 /// # Safety
 /// The arguments keep the contract of `longjmp`.
 pub unsafe extern "C-unwind" fn longjmp(to: *mut c_void, value: c_int, _site: u64) -> c_int {
-    // SAFETY: a buffer that a setjmp has filled; forwarded.
+    // SAFETY: `to` is the program's own buffer, which a setjmp filled, and `siglongjmp` gets it
+    // unchanged.
     unsafe {
         jumps(to);
         real::siglongjmp(to, value)

@@ -68,12 +68,12 @@ unsafe fn run(
 ) -> c_int {
     used_static(&types::ONCE, control as u64);
     let running = waiters::begin_routine(&types::ONCE, control as u64);
-    // SAFETY: the program's call, which the stub came from.
+    // SAFETY: the program's call, which the stub came from, has not returned.
     let result = if unsafe { once::enter(control as u64, site, back) } {
         let call = Call { control: control as u64, routine, has_run: Cell::new(false) };
         let outer = tls::once_call();
         tls::set_once_call((&raw const call) as u64);
-        // SAFETY: forwarded, with a routine that runs the program's.
+        // SAFETY: `next` gets the program's own `control`, and a routine that runs the program's.
         let result =
             unsafe { call_once_with(control.cast(), watched_routine as *mut c_void, next) };
         tls::set_once_call(outer);
@@ -134,7 +134,8 @@ pub mod done {
         site: u64,
         back: Return,
     ) -> c_int {
-        // SAFETY: the program's call, which the stub came from; forwarded.
+        // SAFETY: the program's call has not returned, and the next `pthread_once` gets its
+        // arguments unchanged.
         unsafe {
             once::is_done(control as u64, site, back);
             real::pthread_once(control, routine)

@@ -41,7 +41,8 @@ pub unsafe extern "C-unwind" fn init(
 /// The arguments keep the contract of `pthread_rwlock_destroy`.
 pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
     if !pages::has_memory(l) {
-        // SAFETY: forwarded; the C library does not look.
+        // SAFETY: there is no memory, and the C library does not look; the program's own `l` goes
+        // on unchanged.
         return unsafe { real::pthread_rwlock_destroy(l) };
     }
     // SAFETY: `l` is the program's own lock, which nobody may use any more, as
@@ -94,7 +95,7 @@ pub unsafe extern "C-unwind" fn timedrdlock<E: Engine>(
     let block = move |l| unsafe { real::pthread_rwlock_timedrdlock(l, t) };
     // SAFETY: this wrapper for lockdep, `timedrdlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { timedrdlock::<Lockdep>(l, t, site, back) };
-    // SAFETY: the caller's lock and deadline.
+    // SAFETY: `call.lock` is the program's own lock, and `t` its deadline or null.
     unsafe { E::acquire(call, move || deadline::is_time_or_none(t), block, by_lockdep) }
 }
 
@@ -115,7 +116,7 @@ pub unsafe extern "C-unwind" fn timedwrlock<E: Engine>(
     let block = move |l| unsafe { real::pthread_rwlock_timedwrlock(l, t) };
     // SAFETY: this wrapper for lockdep, `timedwrlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { timedwrlock::<Lockdep>(l, t, site, back) };
-    // SAFETY: the caller's lock and deadline.
+    // SAFETY: `call.lock` is the program's own lock, and `t` its deadline or null.
     unsafe { E::acquire(call, move || deadline::is_time_or_none(t), block, by_lockdep) }
 }
 
@@ -137,7 +138,7 @@ pub unsafe extern "C-unwind" fn clockrdlock<E: Engine>(
     let block = move |l| unsafe { real::pthread_rwlock_clockrdlock(l, clock, t) };
     // SAFETY: this wrapper for lockdep, `clockrdlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { clockrdlock::<Lockdep>(l, clock, t, site, back) };
-    // SAFETY: the caller's lock and deadline.
+    // SAFETY: `call.lock` is the program's own lock, and `t` its deadline or null.
     unsafe {
         E::acquire(
             call,
@@ -166,7 +167,7 @@ pub unsafe extern "C-unwind" fn clockwrlock<E: Engine>(
     let block = move |l| unsafe { real::pthread_rwlock_clockwrlock(l, clock, t) };
     // SAFETY: this wrapper for lockdep, `clockwrlock::<Lockdep>`, gets the same call's arguments.
     let by_lockdep = || unsafe { clockwrlock::<Lockdep>(l, clock, t, site, back) };
-    // SAFETY: the caller's lock and deadline.
+    // SAFETY: `call.lock` is the program's own lock, and `t` its deadline or null.
     unsafe {
         E::acquire(
             call,

@@ -98,7 +98,8 @@ unsafe extern "C-unwind" fn prctl_that_restricts(
     c: c_ulong,
     d: c_ulong,
 ) -> c_int {
-    // SAFETY: forwarded. It does not see arguments that it has not.
+    // SAFETY: the program's own arguments go on unchanged; the kernel does not look at those that
+    // the call has not.
     let call = || c_long::from(unsafe { real::prctl(option, mode, b, c, d) });
     Restriction::of_mode(mode).begin(call) as c_int
 }
@@ -139,6 +140,7 @@ unsafe extern "C-unwind" fn restrict(
         (_, SET_MODE_FILTER) => Restriction::Filter,
         _ => Restriction::Nothing,
     };
-    // SAFETY: forwarded. It does not see arguments that it has not.
+    // SAFETY: the program's own arguments go on unchanged; the kernel does not look at those that
+    // the call has not.
     restriction.begin(|| unsafe { real::syscall(number, a, b, c, d, e, f) })
 }

@@ -25,7 +25,8 @@ pub unsafe extern "C-unwind" fn init(
     /// SEM_VALUE_MAX.
     const MOST: c_uint = c_int::MAX as c_uint;
     if value > MOST {
-        // SAFETY: forwarded; it fails, whatever is there.
+        // SAFETY: the program's own arguments go on unchanged; for such a value the call fails and
+        // does not look at `s`.
         return unsafe { real::sem_init(s, shared, value) };
     }
     // SAFETY: `s` is the memory that the program initialises as a semaphore, and `sem_init` gets it
@@ -45,7 +46,8 @@ pub unsafe extern "C-unwind" fn init(
 /// The arguments keep the contract of `sem_destroy`.
 pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
     if !pages::has_memory(s) {
-        // SAFETY: forwarded; the C library does not look.
+        // SAFETY: there is no memory, and the C library does not look; the program's own `s` goes
+        // on unchanged.
         return unsafe { real::sem_destroy(s) };
     }
     // SAFETY: `s` is the program's own semaphore, which `sem_destroy` gets unchanged.
@@ -58,7 +60,8 @@ pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
 /// # Safety
 /// The arguments keep the contract of `sem_wait`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded; as the stub passes it.
+    // SAFETY: `s` is the program's own semaphore, which `sem_wait` gets unchanged; the stub passed
+    // `site` and `back`.
     unsafe { semaphore::take(s, 0, site, back, || visibly(s, || real::sem_wait(s))) }
 }
 
@@ -72,7 +75,8 @@ pub unsafe extern "C-unwind" fn timedwait(
 ) -> c_int {
     // SAFETY: the next `sem_timedwait` gets the program's own `s` and `t` unchanged, as without us.
     let block = || unsafe { real::sem_timedwait(s, t) };
-    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null; the stub passed
+    // `site` and `back`.
     unsafe {
         match deadline::is_time(t) {
             true => semaphore::take(s, mode::TIMED, site, back, || visibly(s, block)),
@@ -92,7 +96,8 @@ pub unsafe extern "C-unwind" fn clockwait(
 ) -> c_int {
     // SAFETY: the next `sem_clockwait` gets the program's own arguments unchanged, as without us.
     let block = || unsafe { real::sem_clockwait(s, clock, t) };
-    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null; the stub passed
+    // `site` and `back`.
     unsafe {
         match deadline::is_clock(clock) && deadline::is_time(t) {
             true => semaphore::take(s, mode::TIMED, site, back, || visibly(s, block)),

@@ -57,7 +57,7 @@ fn waits_with(file: c_int, flags: c_int) -> bool {
 /// `timeout` is null or the address of the program's timeval: it is read only where there is
 /// memory.
 unsafe fn takes_time(timeout: *const c_void) -> bool {
-    // SAFETY: the caller's timeval, as far as there is memory.
+    // SAFETY: `timeout` is the program's timeval, which `value` reads only where there is memory.
     let time = || unsafe { readable::value(timeout.cast::<timeval>()) };
     timeout.is_null() || time().is_some_and(|time| time.tv_sec != 0 || time.tv_usec != 0)
 }

@@ -33,7 +33,8 @@ pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_in
 /// The arguments keep the contract of `pthread_spin_destroy`.
 pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
     if !pages::has_memory(l) {
-        // SAFETY: forwarded; the C library does not look.
+        // SAFETY: there is no memory, and the C library does not look; the program's own `l` goes
+        // on unchanged.
         return unsafe { real::pthread_spin_destroy(l) };
     }
     let lock = spin_lock(l).cast_mut();

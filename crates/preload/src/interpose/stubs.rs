@@ -180,7 +180,8 @@ macro_rules! stub {
             x: usize,
             y: usize,
         ) -> core::ffi::c_int {
-            // SAFETY: forwarded. It does not see arguments that it has not.
+            // SAFETY: the program's own arguments go on unchanged; the function does not look at
+            // those that it has not.
             attribute_calls::$does(&types::$kind, a as u64, || unsafe { real::$name(a, x, y) })
         }
     };

@@ -41,7 +41,8 @@ unsafe extern "C" fn read(
     _size: usize,
     counts: *mut Option<Counts>,
 ) -> c_int {
-    // SAFETY: the caller's promise. glibc's structure has had the counts since 2.4.
+    // SAFETY: the caller promises `info` and `counts`. glibc's structure has had the counts since
+    // 2.4.
     unsafe {
         *counts = Some(Counts { loaded: (*info).dlpi_adds, unloaded: (*info).dlpi_subs });
     }
@@ -72,7 +73,7 @@ pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, site: u64, back: Re
         let is_read = state::with_core(modules::rescan).is_some();
         remember(before.filter(|_| is_read));
     }
-    // SAFETY: the program's call, which the stub came from.
+    // SAFETY: the program's call, which the stub came from, has not returned.
     let enters = unsafe { loader::enter(&loader::LOADER, site, back) };
     // SAFETY: the next `dlclose` gets the program's own `handle` unchanged, as without us.
     let result = unsafe { real::dlclose(handle) };

@@ -98,7 +98,8 @@ const WRITERS_FIRST: usize = 2;
 unsafe fn make_mutex(m: *mut libc::pthread_mutex_t, shared: usize) -> c_int {
     let mut room = Room::new();
     let a = room.at();
-    // SAFETY: room for the attributes, initialised first; the caller's promise.
+    // SAFETY: `a` is room for the attributes, initialised first; the caller promises room for a
+    // mutex at `m`.
     unsafe {
         real::pthread_mutexattr_init(a, 0, 0)
             | real::pthread_mutexattr_settype(a, libc::PTHREAD_MUTEX_RECURSIVE as usize, 0)
@@ -246,7 +247,7 @@ fn try_once(_: Version) -> bool {
     }
     // A control begins with 0; only this thread is here.
     CONTROL.store(0, Relaxed);
-    // SAFETY: a control of our own.
+    // SAFETY: the control is a static of our own, and the routine uses statics alone.
     let result = unsafe { real::pthread_once(CONTROL.as_ptr().cast(), routine) };
     result == 0 && SEEN.load(Relaxed) & 3 == RUNS && CONTROL.load(Relaxed) & 3 == DONE
 }

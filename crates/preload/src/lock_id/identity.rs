@@ -92,7 +92,7 @@ pub mod mutex_kind {
 /// `m` points to a mutex.
 #[inline(always)]
 pub unsafe fn kind_of(m: *const pthread_mutex_t) -> i32 {
-    // SAFETY: the caller's promise; a field of glibc's mutex, checked at start.
+    // SAFETY: the caller promises a mutex, and at start this was found to be a field of glibc's.
     unsafe { m.cast::<i32>().byte_add(mutex::KIND.always()).read_volatile() }
 }
 
@@ -154,7 +154,8 @@ impl Identify for sem_t {
 /// # Safety
 /// `s` points to a semaphore.
 pub unsafe fn is_taken(s: *const sem_t) -> bool {
-    // SAFETY: the caller's promise; a field of glibc's semaphore, checked at start.
+    // SAFETY: the caller promises a semaphore, and at start this was found to be a field of
+    // glibc's.
     unsafe { s.cast::<u32>().byte_add(semaphore::VALUE.always()).read_volatile() == 0 }
 }
 
@@ -172,7 +173,7 @@ impl Identify for pthread_rwlock_t {
     const DESTROYED_THREAD: usize = rwlock::PAD1.always() + 2;
 
     unsafe fn kind(this: *const Self) -> u8 {
-        // SAFETY: the caller's promise; a field of glibc's rwlock.
+        // SAFETY: the caller promises a reader-writer lock, of which glibc has this as a field.
         match unsafe { this.cast::<i32>().byte_add(rwlock::FLAGS.always()).read_volatile() } {
             // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP; glibc treats plain PREFER_WRITER (1) as
             // preferring readers.
@@ -182,7 +183,7 @@ impl Identify for pthread_rwlock_t {
     }
 
     unsafe fn can_stamp(this: *const Self) -> bool {
-        // SAFETY: the caller's promise; a field of glibc's rwlock.
+        // SAFETY: the caller promises a reader-writer lock, of which glibc has this as a field.
         unsafe { this.cast::<i32>().byte_add(rwlock::SHARED.always()).read_volatile() == 0 }
     }
 }
@@ -295,7 +296,8 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
     inherited::met(core, this as u64, ident);
     pages::note_lock(this as u64, can_stamp);
     match can_stamp {
-        // SAFETY: the caller's promise, and `can_stamp`.
+        // SAFETY: the caller promises such an object, and `can_stamp` says that nothing else uses
+        // the stamp's bytes.
         true => unsafe { stamp(this, ident) },
         false => UNSTAMPED.insert(this as u64, ident),
     }
@@ -347,7 +349,8 @@ pub unsafe fn rename<T: Identify>(
         let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
         pages::note_lock(this as u64, can_stamp);
         match can_stamp {
-            // SAFETY: the caller's promise; it can carry a stamp.
+            // SAFETY: the caller promises such an object, and `can_stamp` says that nothing else
+            // uses the stamp's bytes.
             true => unsafe { stamp(this, ident) },
             false => UNSTAMPED.insert(this as u64, ident),
         }
@@ -500,7 +503,8 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
     for offset in (part.start..part.end.saturating_sub(7)).step_by(8) {
         // SAFETY: `offset` is in `part`, which the caller promises to be within the block.
         let at = unsafe { block.add(offset) };
-        // SAFETY: as above. Another thread may write there, rightly or wrongly: atomic.
+        // SAFETY: the word is in the block and 8-aligned. Another thread may write there, rightly
+        // or wrongly: atomic.
         let word = unsafe { AtomicU64::from_ptr(at.cast()) };
         let found = word.load(Relaxed) ^ nonce;
         // An address has no high bits; the magic of a special lock differs by some.
@@ -527,8 +531,8 @@ pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
     if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
         // SAFETY: the calling thread's state, or null.
         let own = unsafe { crate::os::tls::get().as_ref() }.map_or(0, |thread| thread.id());
-        // SAFETY: as above; the stamp's bytes are ours as long as it is there, and these are free
-        // now.
+        // SAFETY: the caller promises what is left of the object; the bytes of the stamp are ours,
+        // and these are free now.
         unsafe {
             let place = place::place();
             let (stack, thread) = destroyed_by(this);
@@ -569,7 +573,7 @@ pub fn start(nonce: u64) {
     spinning::forget();
     // A child has its parent's C library.
     if parent == 0 {
-        // SAFETY: works on its own locks.
+        // SAFETY: this is start, and the function works on its own locks.
         STAMPS.store(unsafe { layout_holds() }, Relaxed);
     }
 }

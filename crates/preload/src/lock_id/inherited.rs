@@ -178,7 +178,8 @@ pub unsafe fn take() {
         tls::set_leaves(true);
         return;
     }
-    // SAFETY: the caller's promise; the state is the calling thread's.
+    // SAFETY: the caller promises that the snapshot is this thread's; the state is the thread's
+    // own, and only read.
     let (locks, left, thread) =
         unsafe { (&mut *LOCKS.0.get(), &mut *LEFT_BEHIND.0.get(), tls::get().as_ref()) };
     let held = thread.into_iter().flat_map(ThreadState::held);

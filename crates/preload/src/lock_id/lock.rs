@@ -104,7 +104,8 @@ impl Lock for SpinLock {
 
     #[inline(always)]
     unsafe fn try_lock(this: *mut Self, _mode: u16) -> c_int {
-        // SAFETY: the caller's promise; the same memory.
+        // SAFETY: the caller promises a live spinlock, and `SpinLock` is the same memory as the C
+        // library's.
         unsafe { real::pthread_spin_trylock(this.cast()) }
     }
 }

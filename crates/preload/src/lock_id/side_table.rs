@@ -155,7 +155,7 @@ impl SideTable {
 
 impl Table {
     fn slots(&self) -> &[Slot] {
-        // SAFETY: `capacity` slots follow the header.
+        // SAFETY: each table is mapped with `capacity` slots behind its header.
         unsafe { core::slice::from_raw_parts(self.slots.as_ptr(), self.capacity as usize) }
     }
 

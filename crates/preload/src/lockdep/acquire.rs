@@ -96,7 +96,7 @@ unsafe fn acquire_otherwise<L: Watched>(
 ) -> c_int {
     let Some((thread, ident)) = watch::subject(lock) else { return block(lock) };
     let acquired = Acquire { addr: lock as u64, ident, mode, site };
-    // SAFETY: as the stub passes it.
+    // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
     match unsafe { watch::before_past(thread, acquired, back) } {
         // SAFETY: `before_past` has reserved the entry for this lock, which the caller promises to
         // be its own.
@@ -116,7 +116,7 @@ unsafe fn acquire_reserved<L: Watched>(
     mode: u16,
     block: impl FnOnce(*mut L) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's lock, and a word of it.
+    // SAFETY: the caller promises its lock; `owner` is null or points to a word of it.
     let blocking = || unsafe {
         let word = L::owner(lock);
         let owner = if word.is_null() { 0 } else { word.read_volatile() };
@@ -144,7 +144,7 @@ unsafe fn try_acquire<L: Watched>(lock: *mut L, mode: u16, site: u64, back: Retu
         // SAFETY: the caller promises its lock, whose memory tells the mode.
         let mode = unsafe { L::mode(lock, mode) } | mode::TRY;
         let acquired = Acquire { addr: lock as u64, ident, mode, site };
-        // SAFETY: as the stub passes it.
+        // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
         unsafe { watch::tried_past(thread, acquired, back) };
     }
     result

@@ -21,7 +21,8 @@ pub fn holds_spinning() -> bool {
     if !spinning::any() {
         return false;
     }
-    // SAFETY: as `watch::thread`; a detached thread holds nothing.
+    // SAFETY: this thread's own state, or the detached one, which is never written to and holds
+    // nothing.
     let thread = unsafe { &*tls::raw() };
     !thread.is_idle() && thread.held().any(|held| held.is_held() && spinning::has(held.class))
 }

@@ -30,7 +30,8 @@ static LOOKS: [AtomicU32; PAIRS] = [const { AtomicU32::new(0) }; PAIRS];
 /// The calling thread holds a lock.
 #[inline]
 pub fn holds_any() -> bool {
-    // SAFETY: as `watch::thread`; a detached thread holds nothing.
+    // SAFETY: this thread's own state, or the detached one, which is never written to and holds
+    // nothing.
     !unsafe { &*tls::raw() }.is_idle()
 }
 

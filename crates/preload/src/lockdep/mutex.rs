@@ -26,7 +26,7 @@ type Mutex = *mut pthread_mutex_t;
 /// # Safety
 /// `m` points to a mutex, or to memory that is large enough for one.
 pub unsafe fn is_locked(m: Mutex) -> bool {
-    // SAFETY: the caller's mutex, of which this is a field.
+    // SAFETY: the caller promises a mutex's memory, of which this is a field of glibc's.
     unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() != 0 }
 }
 
@@ -37,7 +37,8 @@ pub unsafe fn is_locked(m: Mutex) -> bool {
 /// The arguments keep the contract of `pthread_mutex_lock`; `stack` is where the call has put
 /// `site`.
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> c_int {
-    // SAFETY: the caller's mutex. As `watch::thread`; a detached thread has no room.
+    // SAFETY: `m` is the program's mutex; `raw` is this thread's own state, or the detached one
+    // without room.
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
     let Some((ident, chain)) = ident
         .filter(|&ident| without_patches::acquires(ident))
@@ -150,7 +151,7 @@ unsafe extern "C-unwind" fn lock_past_frames_at(
     chain: Chain,
     rbp: u64,
 ) -> c_int {
-    // SAFETY: where the return address is.
+    // SAFETY: the caller promises that the return address is at `stack`.
     let site = unsafe { stack.read() };
     let call = Frame { pc: site, rsp: stack as u64 + 8, rbp };
     // SAFETY: the frame of the call to us.
@@ -186,7 +187,8 @@ unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u6
 /// The arguments keep the contract of `pthread_mutex_lock`; the stub passes `site` and `back`.
 #[inline(never)]
 unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded; as the stub passes it.
+    // SAFETY: `m` is the program's own mutex, which goes on unchanged; the stub passed `site` and
+    // `back`.
     unsafe {
         <pthread_mutex_t as Watched>::acquire(m, 0, site, back, |m| real::pthread_mutex_lock(m))
     }
@@ -209,7 +211,7 @@ impl Watched for pthread_mutex_t {
     ) -> c_int {
         let Some((thread, ident)) = watch::subject(m) else { return block(m) };
         let lock = Acquire { addr: m as u64, ident, mode, site };
-        // SAFETY: the caller's mutex; as the stub passes it.
+        // SAFETY: the caller promises its mutex, and the stub passed `back`.
         unsafe { acquire(m, thread, lock, back, || block(m)) }
     }
 
@@ -241,7 +243,7 @@ unsafe fn owner_here(m: Mutex) -> u32 {
 /// # Safety
 /// `m` points to the caller's mutex.
 unsafe fn owner(m: Mutex) -> u32 {
-    // SAFETY: the caller's mutex, of which this is a field.
+    // SAFETY: the caller promises a mutex's memory, of which this is a field of glibc's.
     unsafe { m.cast::<u32>().byte_add(mutex::OWNER.always()).read_volatile() }
 }
 
@@ -308,7 +310,7 @@ unsafe fn acquire_plain(
     let blocking = move || unsafe { Blocking { relock_fails, owner: owner_here(m) } };
     // SAFETY: the program asked to lock its own `m`, and a trylock needs of it no more than that.
     let try_lock = move || unsafe { real::pthread_mutex_trylock(m) };
-    // SAFETY: as the stub passes it.
+    // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
     unsafe { watch::acquire(thread, lock, back, blocking, try_lock, block) }
 }
 
@@ -326,7 +328,7 @@ unsafe fn acquire_special(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     if !thread.reserve_known(lock.ident, lock.mode, lock.site)
-        // SAFETY: as the stub passes it.
+        // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
         && !unsafe { watch::before_past(thread, lock, back) }
     {
         return block();
@@ -397,7 +399,7 @@ unsafe fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
         // room for nothing.
         let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
         let is_known = ident.is_some_and(|ident| {
-            // SAFETY: as the stub passes it.
+            // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
             unsafe { watch::reserve_known_or_past(thread, ident, mode::TRY, site, back) }
         });
         if is_known {
@@ -425,7 +427,7 @@ unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
             return result;
         }
         let lock = Acquire { addr: m as u64, ident, mode: mode::TRY, site };
-        // SAFETY: as the stub passes it.
+        // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
         unsafe { watch::tried_past(thread, lock, back) };
     }
     if result == libc::EINVAL {
@@ -438,7 +440,8 @@ unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
 /// # Safety
 /// The arguments keep the contract of `pthread_mutex_unlock`.
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`; a detached thread holds nothing.
+    // SAFETY: this thread's own state, or the detached one, which is never written to and holds
+    // nothing.
     let thread = unsafe { &mut *tls::raw() };
     if !thread.is_innermost(m as u64) {
         // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
@@ -480,7 +483,8 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
         return unsafe { real::pthread_mutex_unlock(m) };
     }
     let held = thread.find(m as u64).is_some();
-    // SAFETY: the caller's mutex, still locked.
+    // SAFETY: the program passed `m` to be unlocked, so it points to its mutex, which is not yet
+    // unlocked.
     let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
     if known.is_none() {
         // SAFETY: `m` points to the program's mutex, whose memory tells its kind.

@@ -64,7 +64,8 @@ fn own_state() -> Option<&'static mut ThreadState> {
 /// # Safety
 /// `control` is a control.
 unsafe fn ident(control: u64, site: u64) -> Option<Ident> {
-    // SAFETY: the caller's promise. The C library changes it meanwhile, atomically.
+    // SAFETY: the caller promises a control, which is one aligned word. The C library changes it
+    // atomically.
     let word = unsafe { AtomicI32::from_ptr(control as *mut i32) };
     // Relaxed: what is there now was so before the call, or has been begun by another thread.
     if RAN.get(control).is_some() && word.load(Relaxed) == NOT_BEGUN {

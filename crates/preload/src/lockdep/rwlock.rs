@@ -23,7 +23,7 @@ type RwLock = *mut pthread_rwlock_t;
 /// # Safety
 /// `l` points to a lock, or to memory that is large enough for one.
 unsafe fn is_locked(l: RwLock) -> bool {
-    // SAFETY: the caller's lock, of which this is a field.
+    // SAFETY: the caller promises a lock's memory, of which this is a field of glibc's.
     unsafe { l.cast::<u32>().byte_add(rwlock::READERS.always()).read_volatile() >> 1 != 0 }
 }
 

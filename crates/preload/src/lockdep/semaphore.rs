@@ -76,7 +76,8 @@ fn hand_over(thread: Option<&mut ThreadState>, s: Semaphore, ident: Ident) {
 /// # Safety
 /// The arguments keep the contract of `sem_post`.
 pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`; a detached thread holds nothing.
+    // SAFETY: this thread's own state, or the detached one, which is never written to and holds
+    // nothing.
     let thread = unsafe { &mut *tls::raw() };
     if !thread.is_innermost(s as u64) || thread.in_signal() != 0 {
         // SAFETY: the program's own `s` goes on unchanged, as `sem_post` would get it.
@@ -149,7 +150,7 @@ pub unsafe fn take(
         return sync::semaphore_waited(s as u64, result);
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
-    // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
+    // SAFETY: it takes no arguments, and nothing is under way that unwinding would leave behind.
     unsafe { real::pthread_testcancel() };
     let lock = Acquire { addr: s as u64, ident, mode, site };
     if trylocks::is_pending(thread) {
@@ -168,7 +169,7 @@ pub unsafe fn take(
     let errno = sys::errno();
     // SAFETY: the program asked to take its own `s`, and a trywait needs of it no more than that.
     if unsafe { real::sem_trywait(s) } == 0 {
-        // SAFETY: the caller's semaphore, just taken.
+        // SAFETY: the trywait has just taken the caller's semaphore, whose entry is reserved.
         unsafe { taken(thread, s, ident) };
         return 0;
     }
@@ -237,7 +238,7 @@ unsafe fn taken(thread: &mut ThreadState, s: Semaphore, ident: Ident) {
     thread.acquired(s as u64);
     thread.did(event::SEMAPHORE);
     // Another thread, or a handler, may have posted it meanwhile.
-    // SAFETY: the caller's semaphore, just taken.
+    // SAFETY: the caller promises its semaphore, just taken, whose memory may have a stamp.
     if unsafe { identity::stamped(s) } != Some(ident) {
         thread.release(s as u64);
     }
@@ -259,7 +260,7 @@ unsafe fn contended(
     let blocking = Blocking { relock_fails: true, owner: 0 };
     let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
     if result == 0 {
-        // SAFETY: the caller's semaphore, just taken.
+        // SAFETY: `block` has just taken the caller's semaphore, whose entry is reserved.
         unsafe { taken(thread, s, ident) };
     } else {
         thread.abandon();
@@ -283,10 +284,11 @@ pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -
         (0, true) => hand_over(Some(thread), s, ident),
         (0, false) => {
             let lock = Acquire { addr: s as u64, ident, mode: trylocks::mode_at(site), site };
-            // SAFETY: as the stub passes it.
+            // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
             if unsafe { reserve(thread, lock, back) } {
                 thread.mark_semaphore();
-                // SAFETY: the caller's semaphore, just taken.
+                // SAFETY: the trywait has just taken the program's semaphore, whose entry is
+                // reserved.
                 unsafe { taken(thread, s, ident) };
             }
         }

@@ -160,7 +160,7 @@ pub unsafe extern "C-unwind" fn sigaction(
         action.sa_sigaction = handler;
     }
     let new = action.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
-    // SAFETY: forwarded, with a copy of the action.
+    // SAFETY: `new` is null or our copy of the program's action, and `old` is the program's own.
     let result = unsafe { real::sigaction(signal, new, old) };
     if result != 0 {
         HANDLERS[signal as usize].store(before, Release);

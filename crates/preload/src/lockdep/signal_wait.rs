@@ -19,7 +19,7 @@ const NO_SITE: u64 = 0;
 /// # Safety
 /// `timeout` is null or the address of the program's time: it is read only where there is memory.
 unsafe fn takes_time(timeout: *const timespec) -> bool {
-    // SAFETY: the caller's time, as far as there is memory.
+    // SAFETY: `timeout` is the program's time, which `value` reads only where there is memory.
     let time = || unsafe { readable::value(timeout) };
     timeout.is_null() || time().is_some_and(|time| time.tv_sec != 0 || time.tv_nsec != 0)
 }
@@ -33,7 +33,7 @@ unsafe fn waits(mask: *const sigset_t) {
         return;
     }
     // Where there is none the call fails.
-    // SAFETY: the caller's mask, as far as there is memory.
+    // SAFETY: `mask` is the program's, of which `value` reads 8 bytes only where there is memory.
     if let Some(mask) = unsafe { readable::value(mask.cast::<u64>()) } {
         waits_with(mask);
     }

@@ -32,7 +32,7 @@ fn free_word() -> c_int {
     // Relaxed: every thread finds the same value.
     if WORD.load(Relaxed) == UNKNOWN {
         let mut lock = 0;
-        // SAFETY: a lock of our own.
+        // SAFETY: the lock is a local of our own, one word large.
         unsafe { real::pthread_spin_init(&raw mut lock, 0) };
         WORD.store(lock, Relaxed);
     }

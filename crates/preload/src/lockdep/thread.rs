@@ -92,7 +92,8 @@ pub unsafe fn create(
         // us.
         None => return unsafe { real::pthread_create(t, attr, start, argument) },
     };
-    // SAFETY: forwarded, with our start routine and its slot.
+    // SAFETY: the program's `t` and `attr` go on unchanged; our start routine gets the slot taken
+    // for this thread.
     let result =
         unsafe { real::pthread_create(t, attr, lockwright_thread_begin, handed.address()) };
     handed.settle(result)
@@ -108,7 +109,8 @@ pub unsafe fn create_c11(t: *mut pthread_t, start: StartC11, argument: *mut c_vo
         // SAFETY: the next `thrd_create` gets the program's own arguments unchanged, as without us.
         None => return unsafe { real::thrd_create(t, start, argument) },
     };
-    // SAFETY: forwarded, with our start routine and its slot.
+    // SAFETY: the program's `t` goes on unchanged; our start routine gets the slot taken for this
+    // thread.
     let result = unsafe { real::thrd_create(t, begin_of_c11(), handed.address()) };
     handed.settle(result)
 }
@@ -178,8 +180,8 @@ struct Work {
 /// # Safety
 /// `slot` is the address of the one that was taken for it; `work` has room.
 unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
-    // SAFETY: the caller's promise; the passage was stored before the thread began, and stays until
-    // we give the slot back.
+    // SAFETY: the caller promises the address of the slot that was taken for this thread, which is
+    // one of the static `SLOTS`.
     let slot = unsafe { &*slot.cast::<Slot>() };
     // SAFETY: the passage was stored before the thread began, and nobody writes it until we give
     // the slot back.
@@ -353,7 +355,7 @@ pub unsafe extern "C-unwind" fn setname(t: pthread_t, name: *const c_char, _site
             false => THREADS.get(t).map(Ident::inst),
         };
         if let Some(id) = id {
-            // SAFETY: a name that pthread_setname_np accepted.
+            // SAFETY: `pthread_setname_np` accepted the name, so it is NUL terminated.
             let name = unsafe { CStr::from_ptr(name) }.to_bytes();
             state::with_core(|core| core.thread_name(id, name));
         }

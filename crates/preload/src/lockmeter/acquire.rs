@@ -109,7 +109,7 @@ unsafe fn attempt<L: Counted>(
     if result != 0 && !(L::CAN_BE_SPECIAL && result == EOWNERDEAD) {
         hold::cancel(thread, result == EBUSY && rejects);
     } else {
-        // SAFETY: the caller's lock, which it holds.
+        // SAFETY: the caller's lock was just taken, so the thread holds it.
         unsafe { L::had(lock, mode, ident, spot.cell, since) };
     }
     result
@@ -175,7 +175,7 @@ pub unsafe fn waited_for<L: Counted>(
     let contended = Contended { owner, spins: L::SPINS, shared: mode != 0 };
     let result = wait::lock(thread, &target, spot, contended, || block(lock));
     if result == 0 {
-        // SAFETY: the caller's lock, which it holds.
+        // SAFETY: the caller's lock was just taken, so the thread holds it.
         unsafe { L::had_after_wait(lock, mode) };
     }
     result
@@ -186,7 +186,7 @@ pub unsafe fn waited_for<L: Counted>(
 /// # Safety
 /// `lock` points to a mutex.
 unsafe fn is_free<L: Lock>(lock: *mut L) -> bool {
-    // SAFETY: the caller's mutex, of which this is a field.
+    // SAFETY: the caller promises a mutex, of which this is a field of glibc's.
     let word = unsafe { lock.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() };
     word & libc::FUTEX_TID_MASK == 0
 }

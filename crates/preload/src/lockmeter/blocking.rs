@@ -13,13 +13,14 @@ use crate::libc::real;
 /// Calls `block`, which is number `which` of the blocking calls.
 #[inline(always)]
 fn around<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
-    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
+    // SAFETY: this thread's own meter, or one that holds nothing; it is only read here.
     if unsafe { &*tls::raw() }.is_idle() { block() } else { with_lock_held(which, site, block) }
 }
 
 #[cold]
 fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
-    // SAFETY: as above; it has one.
+    // SAFETY: this thread has a meter of its own, as it holds a lock; no outer reference is used
+    // meanwhile.
     let thread = unsafe { &mut *tls::raw() };
     let (address, site) = (site, wait_site(site));
     let call = Call { inst: which, wait: wait_kind::BLOCKING_CALL, site, ..Call::default() };

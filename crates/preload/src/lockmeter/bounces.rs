@@ -72,7 +72,7 @@ pub fn acquired(addr: u64, result: c_int) -> c_int {
 }
 
 fn note(addr: u64) {
-    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
+    // SAFETY: this thread's own meter, or one that holds nothing; it is only read here.
     let thread = unsafe { &*tls::raw() };
     let Some(held) = thread.entry_of(addr) else { return };
     // Taking a lock again that one holds is no acquisition.

@@ -40,7 +40,7 @@ pub unsafe extern "C-unwind" fn timedwait(
     // SAFETY: the next `pthread_cond_timedwait` gets the program's own arguments unchanged, as
     // without us.
     let block = || unsafe { real::pthread_cond_timedwait(c, m, t) };
-    // SAFETY: the caller's mutex and deadline.
+    // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) {
             true => around(m, site, block),
@@ -63,7 +63,7 @@ pub unsafe extern "C-unwind" fn clockwait(
     // SAFETY: the next `pthread_cond_clockwait` gets the program's own arguments unchanged, as
     // without us.
     let block = || unsafe { real::pthread_cond_clockwait(c, m, clock, t) };
-    // SAFETY: the caller's mutex and deadline.
+    // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) && deadline::is_clock(clock) {
             true => around(m, site, block),

@@ -75,7 +75,8 @@ pub fn cancel(thread: &mut MeterThread, rejects: bool) {
 /// Lets a lock that only one can hold go by `unlock`, the C library's.
 #[inline(always)]
 pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
+    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
+    // nothing.
     let thread = unsafe { &mut *tls::raw() };
     // What has more to do than this goes the other way from here, so that this way keeps nothing
     // for it.
@@ -158,7 +159,8 @@ fn end_timed(
 /// As [`release`], where `unlock` does more than let the lock go: the hold's end is before it.
 #[inline(always)]
 pub fn release_around(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
+    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
+    // nothing.
     let thread = unsafe { &mut *tls::raw() };
     match thread.innermost(addr) {
         Some(hold) => end_innermost(thread, addr, hold, unlock),

@@ -159,7 +159,7 @@ pub fn finish() {
 #[cold]
 pub fn with_meter<R>(f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -> Option<R> {
     let result = state::with_core(|core| {
-        // SAFETY: the core's lock is held.
+        // SAFETY: the core's lock is held, and the meter is only touched under it.
         f(unsafe { &mut *METER.0.get() }, core)
     });
     if let Some(header) = header() {
@@ -221,7 +221,7 @@ impl Target {
 /// The thread and the lock, if both are watched.
 #[inline(always)]
 pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
-    // SAFETY: wrappers are given valid locks.
+    // SAFETY: wrappers are given valid locks; the meter is null or this thread's own.
     match unsafe { (tls::get().as_mut(), identity::stamped(lock)) } {
         (Some(thread), Some(ident)) => Some((thread, ident)),
         _ => unknown(lock),
@@ -264,7 +264,8 @@ pub fn spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
 fn spot_past(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     if thread.has_room() {
         let known = |site| thread.find(target.key_past(site));
-        // SAFETY: as the stub passes it, from within the call.
+        // SAFETY: the stub passed `site` and `back`, and the call that they belong to has not
+        // returned.
         let past = || unsafe { callsite::known_past_return(target.site, target.back, known) };
         if let Some(cell) = known(target.site).or_else(|| Some(past()?.1)) {
             return Some(Spot { cell, trial: None });

@@ -28,7 +28,8 @@ pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
     site: u64,
     stack: *const u64,
 ) -> c_int {
-    // SAFETY: the caller's mutex; as `super::thread`, and a thread without a meter knows no cell.
+    // SAFETY: `m` is the program's mutex; the meter is this thread's own, or the detached one,
+    // which knows no cell.
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
     // The fast path: an ordinary mutex at a call site that this thread knows.
     let Some(ident) = ident else {
@@ -104,7 +105,8 @@ unsafe fn lock_in<const EVERY: bool>(
 #[cold]
 #[inline(never)]
 unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
-    // SAFETY: as in `lock`. Asked for once more, rather than kept over the call.
+    // SAFETY: `lock` found this thread's own meter. Asked for once more, rather than kept over the
+    // call.
     let thread = unsafe { &mut *tls::raw() };
     // SAFETY: the entry that `lock` made; handlers of signals leave the entries as they find them.
     let hold = unsafe { thread.pop() };

@@ -20,7 +20,7 @@ impl Counted for pthread_rwlock_t {
     #[inline(always)]
     unsafe fn had(this: *mut Self, mode: u16, ident: Ident, cell: CellRef, since: u64) {
         if mode != 0 {
-            // SAFETY: the caller's lock, which it reads.
+            // SAFETY: the calling thread has just taken the caller's lock for reading.
             unsafe { comes(this, ident, cell, since) };
         }
     }
@@ -28,7 +28,7 @@ impl Counted for pthread_rwlock_t {
     #[inline(always)]
     unsafe fn had_after_wait(this: *mut Self, mode: u16) {
         if mode != 0 {
-            // SAFETY: the caller's lock, which it reads.
+            // SAFETY: the calling thread has just taken the caller's lock for reading.
             unsafe { has_come(this) };
         }
     }
@@ -49,7 +49,8 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
 /// `l` points to the lock that the caller is about to let go by `unlock`.
 #[inline(always)]
 pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
+    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
+    // nothing.
     let thread = unsafe { &mut *tls::raw() };
     if let Some(ending) = thread.innermost(l as u64) {
         return hold::end_innermost(thread, l as u64, ending, unlock);

@@ -18,7 +18,8 @@ impl Counted for SpinLock {}
 /// # Safety
 /// The arguments keep the contract of `pthread_spin_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
-    // SAFETY: as `super::thread`; a thread without a meter holds nothing.
+    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
+    // nothing.
     let thread = unsafe { &mut *tls::raw() };
     // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without us.
     hold::release_counted(thread, l as u64, || unsafe { real::pthread_spin_unlock(l) })

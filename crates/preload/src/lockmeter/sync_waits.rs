@@ -64,7 +64,7 @@ pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_i
     let Some(thread) = thread() else { return block() };
     let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
-    // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
+    // SAFETY: it takes no arguments, and nothing is under way that unwinding would leave behind.
     unsafe { real::pthread_testcancel() };
     // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
     // as the thread.
@@ -77,7 +77,8 @@ pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_i
         cell.begin();
         return 0;
     }
-    // SAFETY: as above: what the attempt left there is not the program's to see.
+    // SAFETY: `errno` is this thread's own: what the attempt left there is not the program's to
+    // see.
     unsafe { *errno = before };
     let (result, waited) = timed(thread, Some(cell), s as u64, block);
     if let Some(waited) = waited {
@@ -106,7 +107,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
 ) -> c_int {
     // SAFETY: the next `sem_timedwait` gets the program's own `s` and `t` unchanged, as without us.
     let block = || unsafe { real::sem_timedwait(s, t) };
-    // SAFETY: the caller's semaphore and deadline.
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) {
             true => sem(s, site, block),
@@ -127,7 +128,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 ) -> c_int {
     // SAFETY: the next `sem_clockwait` gets the program's own arguments unchanged, as without us.
     let block = || unsafe { real::sem_clockwait(s, clock, t) };
-    // SAFETY: the caller's semaphore and deadline.
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
     unsafe {
         match deadline::is_clock(clock) && deadline::is_time(t) {
             true => sem(s, site, block),
@@ -164,7 +165,7 @@ pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site:
 /// # Safety
 /// `s` points to the caller's semaphore; `site` is the call's return address.
 pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's semaphore, of which this is a field.
+    // SAFETY: the caller promises a semaphore, of which this is a field of glibc's.
     let waits = unsafe { s.cast::<u32>().byte_add(semaphore::VALUE.always()).read_volatile() } == 0;
     let Some(thread) = thread() else { return block() };
     let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };

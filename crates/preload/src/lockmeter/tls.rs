@@ -89,7 +89,7 @@ pub fn set(meter: *mut MeterThread) {
 /// The thread has ended for us, or could not be given a meter.
 pub fn is_closed() -> bool {
     let word: u64;
-    // SAFETY: as in `raw`, 8 bytes further.
+    // SAFETY: it reads this thread's own word of the symbol, 8 bytes from its start.
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 8]",
              out(reg) word, options(nostack, readonly, preserves_flags));
@@ -99,7 +99,7 @@ pub fn is_closed() -> bool {
 
 /// Sets what [`is_closed`] says.
 pub fn set_closed(closed: bool) {
-    // SAFETY: as in `set`, 8 bytes further.
+    // SAFETY: it writes this thread's own word of the symbol, 8 bytes from its start.
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov qword ptr fs:[{0} + 8], {1}",
              out(reg) _, in(reg) u64::from(closed), options(nostack, preserves_flags));

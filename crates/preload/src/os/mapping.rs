@@ -211,7 +211,8 @@ unsafe fn map_again(file: *mut u8, offset: usize) -> Option<*mut u8> {
     }
     // There is not that much address space: one of the piece's length, then given another place in
     // the file.
-    // SAFETY: as above; what is mapped there then is of the same file, and nobody uses it yet.
+    // SAFETY: the caller promises a mapping of ours at `file`; the new one is of the same file and
+    // nobody's yet.
     unsafe {
         let base = another(file, STEP)?;
         if sys::remap_file_pages(base, STEP, offset / PAGE) < 0 {
@@ -241,7 +242,7 @@ unsafe fn another(file: *mut u8, len: usize) -> Option<*mut u8> {
     // Where memory was short, the kernel may have given the place up first, and another thread have
     // it now.
     if at != -libc::ENOMEM as isize {
-        // SAFETY: our mapping, which nobody uses.
+        // SAFETY: `place` was just mapped for us, and nobody uses it.
         unsafe { sys::munmap(place, len) };
     }
     None

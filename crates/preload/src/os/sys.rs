@@ -268,7 +268,7 @@ pub fn yield_now() {
 /// Wakes up to `most` waiters on `word`.
 pub fn futex_wake(word: &AtomicU32, most: i32) {
     let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: only the address is used.
+    // SAFETY: the kernel uses only the address of the word.
     unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, most) };
 }
 
@@ -324,7 +324,7 @@ pub fn owner_of_regular(fd: isize) -> Option<u32> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: writes one stat, which x86-64's C library has in the kernel's form.
     let done = unsafe { syscall!(libc::SYS_fstat, fd, stat.as_mut_ptr()) };
-    // SAFETY: zeroed is a valid one.
+    // SAFETY: a zeroed stat is a valid one, as it is made of integers.
     let stat = unsafe { stat.assume_init() };
     (done == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(stat.st_uid)
 }
@@ -361,7 +361,8 @@ pub fn copy_of(thread: u32, at: u64, into: &mut [u8]) -> isize {
 /// # Safety
 /// `path` is NUL terminated.
 pub unsafe fn readlink(path: *const u8, buffer: &mut [u8]) -> isize {
-    // SAFETY: the caller's promise; the buffer is ours.
+    // SAFETY: the caller promises a NUL-terminated `path`; the kernel writes at most the buffer's
+    // length into it.
     unsafe {
         syscall!(libc::SYS_readlinkat, libc::AT_FDCWD, path, buffer.as_mut_ptr(), buffer.len())
     }

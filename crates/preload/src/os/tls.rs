@@ -105,7 +105,8 @@ pub fn set(state: *mut ThreadState) {
 /// The word `AT` bytes into the thread's copy of `lockwright_thread`.
 fn word<const AT: usize>() -> u64 {
     let word: u64;
-    // SAFETY: as in `raw`, `AT` bytes further; callers stay within the symbol.
+    // SAFETY: it reads this thread's own word of the symbol, `AT` bytes from its start; callers
+    // stay within it.
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + {at}]",
              out(reg) word, at = const AT, options(nostack, readonly, preserves_flags));
@@ -115,7 +116,8 @@ fn word<const AT: usize>() -> u64 {
 
 /// Sets the word `AT` bytes into it.
 fn set_word<const AT: usize>(value: u64) {
-    // SAFETY: as in `set`, `AT` bytes further; callers stay within the symbol.
+    // SAFETY: it writes this thread's own word of the symbol, `AT` bytes from its start; callers
+    // stay within it.
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + {at}], {1}",
              out(reg) _, in(reg) value, at = const AT, options(nostack, preserves_flags));

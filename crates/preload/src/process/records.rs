@@ -63,7 +63,7 @@ fn open(name: &CStr) -> Option<isize> {
     let digits = Digits::of(user.into());
     path[end] = b'-';
     path[end + 1..][..digits.as_bytes().len()].copy_from_slice(digits.as_bytes());
-    // SAFETY: as above; the name has room for the longest number.
+    // SAFETY: the name has room for the longest number, so the path still ends with a NUL.
     let fd = unsafe { sys::open_append(path.as_ptr(), libc::O_CREAT) };
     if fd < 0 {
         return None;

@@ -16,7 +16,8 @@ pub unsafe fn remember(value: &[u8]) -> bool {
     if value.len() < 2 || value.len() > MOST_DIRECTORY {
         return false;
     }
-    // SAFETY: it has room; the caller's promise.
+    // SAFETY: `WANTED` has room for the text, and the caller promises that no other thread runs
+    // yet.
     unsafe {
         (&raw mut WANTED).cast::<u8>().copy_from_nonoverlapping(value.as_ptr(), value.len());
     }
@@ -26,7 +27,7 @@ pub unsafe fn remember(value: &[u8]) -> bool {
 /// What it was.
 pub fn wanted() -> &'static [u8] {
     let wanted = &raw const WANTED;
-    // SAFETY: written once, by the constructor.
+    // SAFETY: the constructor wrote it once, before any other thread.
     let wanted = unsafe { &*wanted };
     let len = wanted.iter().position(|&b| b == 0).unwrap_or(0);
     &wanted[..len]

@@ -107,7 +107,7 @@ pub fn status() -> u32 {
 /// Nobody is using a former core: at start-up, or in a forked child with one thread. The one that is
 /// moved is not used again.
 pub unsafe fn start(core: *const Core) {
-    // SAFETY: the caller's promise; the two places differ.
+    // SAFETY: the caller promises that nobody uses a former core; the two places differ.
     unsafe { SHARED.core.get().cast::<Core>().copy_from_nonoverlapping(core, 1) };
     arrive();
     SHARED.status.store(ACTIVE, Release);

@@ -37,7 +37,7 @@ impl Deref for Scratch {
 
 impl DerefMut for Scratch {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above; it is borrowed once.
+        // SAFETY: a mapping of our own, of zeros at first; `&mut self` is the only borrow of it.
         unsafe { core::slice::from_raw_parts_mut(self.at, self.len) }
     }
 }

@@ -159,7 +159,8 @@ impl Entry {
         let hdr = EhFrameHdr::new(hdr_bytes, NativeEndian).parse(&bases, 8).ok()?;
         let gimli::Pointer::Direct(eh_frame) = hdr.eh_frame_ptr() else { return None };
         let len = module.readable_from(eh_frame)?;
-        // SAFETY: as above; the loadable segment that it begins in ends there.
+        // SAFETY: the module stays mapped, and `len` reaches to the end of the loadable segment
+        // that the section begins in.
         let eh_frame_bytes = unsafe { core::slice::from_raw_parts(eh_frame as *const u8, len) };
         let section = EhFrame::new(eh_frame_bytes, NativeEndian);
         let bases = bases.set_eh_frame(eh_frame);
@@ -333,7 +334,8 @@ impl Frame {
             if !is_plausible(at, rsp) {
                 return None;
             }
-            // SAFETY: as above, the saved rbp.
+            // SAFETY: the module's own unwind table names this place in a live frame for the saved
+            // rbp.
             caller.rbp = unsafe { (at as *const u64).read() };
         }
         (pc != 0).then_some(caller)

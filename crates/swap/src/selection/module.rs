@@ -98,7 +98,7 @@ unsafe fn found(find: FindObject, address: usize) -> Option<Module> {
     let path = unsafe { CStr::from_ptr(map.name) }.to_bytes();
     // SAFETY: where a module begins that stays.
     let build_id = unsafe { headers(object.start) }.map_or(&[][..], |headers| {
-        // SAFETY: these are its program headers.
+        // SAFETY: `headers` has found these program headers in the module itself, which stays.
         unsafe { build_id(map.bias, headers) }
     });
     Some(Module { bias: map.bias, path, build_id })
@@ -107,7 +107,7 @@ unsafe fn found(find: FindObject, address: usize) -> Option<Module> {
 /// The program headers of the module that is mapped there from the begin of its file.
 ///
 /// # Safety
-/// At `start` a module is mapped from the begin of its file on, which stays.
+/// At `start` a module is mapped from the start of its file on, and it stays.
 unsafe fn headers(start: *const c_void) -> Option<&'static [libc::Elf64_Phdr]> {
     let file = start.cast::<libc::Elf64_Ehdr>();
     // SAFETY: a module's first page, which is readable.

@@ -91,7 +91,7 @@ impl Described {
     }
 
     fn own(&self) -> &[u8] {
-        // SAFETY: so much has been written.
+        // SAFETY: the first `own_len` bytes of the buffer have been written.
         unsafe { core::slice::from_raw_parts(self.own.as_ptr().cast(), self.own_len) }
     }
 
@@ -177,7 +177,7 @@ fn ask(socket: &[u8], lock: Option<&Described>, call: Option<&Described>) -> Opt
     let place =
         |described: Option<&Described>| described.map_or_else(Place::default, Described::place);
     let question = Question { lock: place(lock), call: place(call) };
-    // SAFETY: it is numbers, without gaps.
+    // SAFETY: a `Question` is made of integers without gaps, so all its bytes are initialised.
     let question: &[u8; size_of::<Question>()] = unsafe { &*(&raw const question).cast() };
     let texts = [lock, call].into_iter().flatten().flat_map(Described::texts);
     let connection = Connection::open(socket)?;
@@ -202,7 +202,7 @@ impl Connection {
         let fd = unsafe { os::call(libc::SYS_socket, [unix, kind as usize, 0, 0, 0, 0]) };
         let this = Self(usize::try_from(fd).ok()?);
         let len = offset_of!(libc::sockaddr_un, sun_path) + path.len() + 1;
-        // SAFETY: an address of that length.
+        // SAFETY: `to` is an address of `len` bytes, which the kernel only reads.
         let done = again(|| unsafe {
             os::call(libc::SYS_connect, [this.0, (&raw const to).addr(), len, 0, 0, 0])
         });

@@ -77,7 +77,8 @@ pub unsafe fn of(at: *const c_void, size: usize) -> Option<&'static Descr> {
     // SAFETY: `newest` is null or was published in this bucket, and published types stay.
     let own = match unsafe { find(newest, at, &told) } {
         Some(own) => own,
-        // SAFETY: as above; the caller's name.
+        // SAFETY: `newest` is null or published in this bucket, and the program's descriptor has a
+        // C string or null.
         None => unsafe { publish(bucket, newest, at, &told) }?,
     };
     if own.gone.load(Relaxed) {
@@ -101,7 +102,8 @@ unsafe fn find(newest: *const OwnType, at: u64, told: &Told) -> Option<&'static 
 unsafe fn all(newest: *const OwnType) -> impl Iterator<Item = &'static OwnType> {
     let mut next = newest;
     core::iter::from_fn(move || {
-        // SAFETY: the caller's promise; published types stay as they are.
+        // SAFETY: the caller promises null or a published type, and published types stay as they
+        // are.
         let own = unsafe { next.as_ref() }?;
         next = own.next;
         Some(own)
@@ -215,7 +217,8 @@ pub fn unloaded() {
 }
 
 fn published() -> impl Iterator<Item = &'static OwnType> {
-    // Acquire pairs with the Release in `publish`. SAFETY: null or published.
+    // Acquire pairs with the Release in `publish`.
+    // SAFETY: each bucket is null or has a published type, as `all` asks.
     TYPES.iter().flat_map(|bucket| unsafe { all(bucket.load(Acquire)) })
 }
 

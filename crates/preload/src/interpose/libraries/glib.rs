@@ -174,7 +174,8 @@ pub unsafe extern "C-unwind" fn slice_free_chain(
 ) {
     let mut block = chain;
     while !block.is_null() {
-        // SAFETY: the caller's blocks, with the word that it names in each.
+        // SAFETY: the program's chain is of live blocks, each with the address of the next at
+        // `offset`.
         unsafe {
             freed::given_back(block, size);
             block = block.byte_add(offset).cast::<Block>().read();

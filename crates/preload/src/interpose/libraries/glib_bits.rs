@@ -98,7 +98,8 @@ macro_rules! lock_and_get {
             let take = || unsafe { next::$next(w, bit, had) };
             let Some(call) = call(w, bit, site, back) else { return take() };
             let take_if_free = || {
-                // SAFETY: the caller's word, aligned, which the call is about to change atomically.
+                // SAFETY: `w` is the program's aligned word, which the call is about to change
+                // atomically.
                 let word = unsafe { AtomicU32::from_ptr(w.cast()) };
                 // Relaxed: what is there is only counted by.
                 let is_free = word.load(Relaxed) >> bit & 1 == 0;

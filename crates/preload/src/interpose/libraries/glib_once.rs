@@ -126,7 +126,8 @@ pub unsafe extern "C-unwind" fn once(
         return result;
     }
     let watched = Watched { call, routine, arg, has_run: Cell::new(false) };
-    // SAFETY: forwarded, with a routine that runs the program's.
+    // SAFETY: the next function gets the program's own `once`, and `runs` with a record that
+    // outlives the call.
     let result = unsafe { next::g_once_impl(once, runs, (&raw const watched) as *mut c_void) };
     if !watched.has_run.get() {
         steps::had_untried(call);

@@ -14,7 +14,7 @@ pub type Cond = *mut c_void;
 
 /// Its holder takes it again, and may.
 fn recurs(m: Mutex) -> u32 {
-    // SAFETY: the caller's mutex, which it holds.
+    // SAFETY: the thread holds the program's mutex, so it is there.
     match steps::is_held(m as u64) && unsafe { next::_ZNK11QBasicMutex11isRecursiveEv(m) } {
         true => flag::RECURSIVE,
         false => 0,

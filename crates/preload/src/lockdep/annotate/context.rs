@@ -80,7 +80,7 @@ unsafe fn completion(object: u64) -> Option<Ident> {
 /// None: `object` is used as an address only; `site` is the call's return address.
 pub unsafe extern "C-unwind" fn wait_begin(object: u64, site: u64) -> c_int {
     let Some(thread) = watch::thread() else { return 0 };
-    // SAFETY: only its address is used.
+    // SAFETY: `completion` uses `object` as an address only.
     let Some(ident) = (unsafe { completion(object) }).filter(|_| object != 0) else { return 0 };
     if watch::before(thread, object, ident, 0, site) {
         let (lock, node) = thread.reserved(object);
@@ -111,7 +111,7 @@ pub unsafe extern "C-unwind" fn complete(object: u64, site: u64) -> c_int {
     if thread.is_idle() {
         return 0;
     }
-    // SAFETY: only its address is used.
+    // SAFETY: `completion` uses `object` as an address only.
     let Some(ident) = (unsafe { completion(object) }).filter(|_| object != 0) else { return 0 };
     let lock = Acquire { addr: object, ident, mode: 0, site };
     state::with_core(|core| core.completes(thread, &lock, &mut python::capture));

@@ -155,7 +155,7 @@ pub unsafe extern "C-unwind" fn set_name(
     if lock == 0 || is_off() {
         return 0;
     }
-    // SAFETY: the caller's text and lock.
+    // SAFETY: the program's call names its own lock, and a text of `len` bytes or null.
     unsafe {
         let name = text(name, len);
         if !name.is_empty() {
@@ -263,7 +263,8 @@ pub unsafe extern "C-unwind" fn assert_held(lock: u64, sort: u32, held: u32, _si
         return 0;
     }
     // A lock that was never seen and whose type is unknown is not judged: it may be one without
-    // annotations. SAFETY: the caller's lock.
+    // annotations.
+    // SAFETY: the program names its own lock, of that sort.
     let ident = unsafe {
         match sort {
             sort::ANY => known(lock, sort),

@@ -38,7 +38,8 @@ pub unsafe extern "C-unwind" fn init(
     if lock == 0 || is_off() {
         return 0;
     }
-    // SAFETY: the caller's lock and text.
+    // SAFETY: the text has `len` bytes or is null, and a lock of the program's own kind is only an
+    // address.
     unsafe {
         if_held(lock, finding_kind::HELD_INITIALISED);
         let this = lock as *const UserLock;
@@ -86,7 +87,7 @@ pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: 
     }
     let mode = mode_of(flags);
     let acquire = Acquire { addr: lock, ident, mode, site };
-    // SAFETY: the program's call, which the stub came from.
+    // SAFETY: the program's call, which the stub came from, has not returned.
     unsafe {
         if flags & flag::TRY != 0 {
             watch::tried_past(thread, acquire, back);

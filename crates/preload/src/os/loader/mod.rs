@@ -85,7 +85,7 @@ pub fn next_is_c_librarys(name: &CStr) -> bool {
 /// it was not linked with the function.
 pub fn is_linked_with(address: usize, name: &CStr, version: &CStr) -> Option<bool> {
     let map = all().filter(|map| map.addr <= address).max_by_key(|map| map.addr)?;
-    // SAFETY: the caller's code is loaded.
+    // SAFETY: the caller's code lies in the object, so it is loaded.
     let object = unsafe { Object::of(map) };
     // SAFETY: the object is loaded, as the caller's code lies in it, so its tables are mapped.
     unsafe { object.needs(name, version) }
@@ -154,7 +154,8 @@ impl Seen {
     fn get(&self) -> &[Object] {
         // Acquire pairs with the Release in `start`: as many have been written.
         let len = self.len.load(Acquire);
-        // SAFETY: as above, and they are not written any more.
+        // SAFETY: as many objects as `len` says have been written, and they are not written any
+        // more.
         unsafe { core::slice::from_raw_parts(self.objects.get().cast(), len) }
     }
 }

@@ -184,7 +184,7 @@ impl Object {
                 (true, true) => None,
             }
         }?;
-        // SAFETY: a symbol of the table.
+        // SAFETY: the index is that of one of the table's symbols.
         let symbol = unsafe { &*self.symbols.add(index as usize) };
         let at = self.base.wrapping_add(symbol.st_value as usize);
         let at = match symbol.st_info & 15 {
@@ -229,7 +229,7 @@ impl Object {
     /// # Safety
     /// `index` is one of the object's table of symbols.
     unsafe fn is_wanted(&self, index: u32, name: &CStr, version: Version<'_>) -> bool {
-        // SAFETY: the caller's promise; names are where the table says.
+        // SAFETY: the caller promises one of the table's indices; names are where the table says.
         unsafe {
             let symbol = &*self.symbols.add(index as usize);
             symbol.st_shndx != 0
@@ -275,7 +275,8 @@ impl Object {
                 (true, true) => 0,
             }
         };
-        // SAFETY: as above; their names and versions are where the tables say.
+        // SAFETY: the index is below the number of symbols; their names and versions are where the
+        // tables say.
         let index = (1..symbols).find(|&index| unsafe {
             let symbol = &*self.symbols.add(index as usize);
             symbol.st_shndx == 0 && CStr::from_ptr(self.names.add(symbol.st_name as usize)) == name
@@ -372,7 +373,7 @@ unsafe fn find_by_gnu_hash(
         .to_bytes()
         .iter()
         .fold(5381u32, |hash, &b| hash.wrapping_mul(33).wrapping_add(b.into()));
-    // SAFETY: the caller's promise, for all places in it.
+    // SAFETY: the caller promises such a table, and all places that are read lie in it.
     unsafe {
         let [buckets, first, filters, shift] = table.cast::<[u32; 4]>().read();
         let filter = table.add(4).cast::<u64>();
@@ -413,7 +414,7 @@ unsafe fn find_by_hash(
         let high = hash & 0xf000_0000;
         (hash ^ high >> 24) & !high
     });
-    // SAFETY: the caller's promise, for all places in it.
+    // SAFETY: the caller promises such a table, and all places that are read lie in it.
     unsafe {
         let buckets = table.read();
         let chain = table.add(2 + buckets as usize);
