@@ -65,7 +65,8 @@ fn main() -> Result<(), String> {
                     // SAFETY: this thread's own, until its end.
                     let acquired =
                         Worker::new(unsafe { local.as_ref() }, me, told).work(jobs, all_there);
-                    // SAFETY: not used any more.
+                    // SAFETY: `local` came from `start_local` in this thread, and the worker that
+                    // used it has returned.
                     unsafe { OBJECTS.end_local(local) };
                     acquired
                 })
@@ -209,6 +210,7 @@ fn map(bytes: usize) -> *mut u8 {
 /// # Safety
 /// As [`Source::unmap`] says.
 unsafe fn unmap(at: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract `at` is a mapping of `bytes` bytes from `map`, and nobody
+    // uses it.
     unsafe { libc::munmap(at.cast(), bytes) };
 }

@@ -11,7 +11,8 @@
 pub unsafe fn is_below<const AT: usize>(value: u64, base: *const impl Sized) -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        // SAFETY: the caller's promise. An aligned load of eight bytes is atomic here.
+        // SAFETY: the caller passes a mapped, aligned word. An aligned load of eight bytes is
+        // atomic here.
         unsafe {
             core::arch::asm!(
                 "cmp {value}, qword ptr [{base} + {at}]",
@@ -27,7 +28,8 @@ pub unsafe fn is_below<const AT: usize>(value: u64, base: *const impl Sized) -> 
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller passes a mapped, aligned word that others write atomically only, as
+        // `relaxed` demands.
         value < unsafe { relaxed(base.byte_add(AT).cast()) }
     }
 }
@@ -40,7 +42,8 @@ pub unsafe fn is_below<const AT: usize>(value: u64, base: *const impl Sized) -> 
 pub unsafe fn is_equal<const AT: usize>(value: u64, base: *const impl Sized) -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        // SAFETY: as in `is_below`.
+        // SAFETY: the caller passes a mapped, aligned word. An aligned load of eight bytes is
+        // atomic here.
         unsafe {
             core::arch::asm!(
                 "cmp {value}, qword ptr [{base} + {at}]",
@@ -56,7 +59,8 @@ pub unsafe fn is_equal<const AT: usize>(value: u64, base: *const impl Sized) -> 
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller passes a mapped, aligned word that others write atomically only, as
+        // `relaxed` demands.
         value == unsafe { relaxed(base.byte_add(AT).cast()) }
     }
 }
@@ -67,7 +71,7 @@ pub unsafe fn is_equal<const AT: usize>(value: u64, base: *const impl Sized) -> 
 /// As [`is_below`].
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 unsafe fn relaxed(word: *const u64) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes a mapped, aligned word, and all other threads write it atomically.
     unsafe { core::sync::atomic::AtomicU64::from_ptr(word.cast_mut()) }
         .load(core::sync::atomic::Ordering::Relaxed)
 }

@@ -47,7 +47,8 @@ pub unsafe trait Entry: Copy + Default {
     /// # Safety
     /// As [`Entry::load`].
     unsafe fn store(entry: *mut Self, held: &Self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract `entry` belongs to the calling thread and lies in its array; both
+        // callees ask for that.
         unsafe {
             Self::store_but_addr(entry, held);
             set_addr(entry, held.addr());
@@ -73,7 +74,8 @@ pub unsafe trait Entry: Copy + Default {
 /// `word` stays mapped and is only accessed atomically, except by its one writer who reads it.
 #[inline(always)]
 pub unsafe fn word<'a>(word: *const u64) -> &'a AtomicU64 {
-    // SAFETY: the caller's promise; words are aligned.
+    // SAFETY: by contract the word stays mapped and others access it atomically only; words are
+    // aligned.
     unsafe { AtomicU64::from_ptr(word.cast_mut()) }
 }
 
@@ -83,7 +85,8 @@ pub unsafe fn word<'a>(word: *const u64) -> &'a AtomicU64 {
 /// An entry in a thread's array.
 #[inline(always)]
 pub unsafe fn addr_of<E: Entry>(entry: *const E) -> u64 {
-    // SAFETY: the caller's promise; an entry begins with its address. Relaxed: as in `set_addr`.
+    // SAFETY: by contract this is an entry in a thread's array, which stays mapped; an entry begins
+    // with its address. Relaxed: as in `set_addr`.
     unsafe { word(entry.cast()) }.load(Relaxed)
 }
 
@@ -93,9 +96,9 @@ pub unsafe fn addr_of<E: Entry>(entry: *const E) -> u64 {
 /// An entry of the calling thread's.
 #[inline(always)]
 pub unsafe fn set_addr<E: Entry>(entry: *mut E, addr: u64) {
-    // SAFETY: the caller's promise; an entry begins with its address. Relaxed: another thread
-    // believes it only while this one waits, which is published with Release, or takes it for a
-    // hint.
+    // SAFETY: by contract this is an entry of the calling thread's, which stays mapped; an entry
+    // begins with its address. Relaxed: another thread believes it only while this one waits, which
+    // is published with Release, or takes it for a hint.
     unsafe { word(entry.cast()) }.store(addr, Relaxed);
 }
 
@@ -104,7 +107,7 @@ pub unsafe fn set_addr<E: Entry>(entry: *mut E, addr: u64) {
 /// # Safety
 /// `entry` is one, in its array.
 pub unsafe fn update<E: Entry>(entry: *mut E, change: impl FnOnce(&mut E)) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract `entry` belongs to the calling thread and lies in its array.
     unsafe {
         let mut held = E::load(entry);
         change(&mut held);
@@ -129,14 +132,16 @@ impl<E: Entry> HeldStack<E> {
     /// The stack that these words are of.
     #[inline(always)]
     pub fn of(words: &StackWords) -> &Self {
-        // SAFETY: transparent.
+        // SAFETY: `HeldStack` is a transparent wrapper of `StackWords`, so both have the same
+        // layout.
         unsafe { &*ptr::from_ref(words).cast() }
     }
 
     /// As [`HeldStack::of`].
     #[inline(always)]
     pub fn of_mut(words: &mut StackWords) -> &mut Self {
-        // SAFETY: transparent.
+        // SAFETY: `HeldStack` is a transparent wrapper of `StackWords`, so both have the same
+        // layout.
         unsafe { &mut *ptr::from_mut(words).cast() }
     }
 
@@ -200,9 +205,9 @@ impl<E: Entry> HeldStack<E> {
     /// # Safety
     /// `words` are those of a mapped row, and arrays stay mapped.
     pub unsafe fn of_any(words: *const StackWords) -> impl DoubleEndedIterator<Item = *const E> {
-        // SAFETY: the caller's promise. Acquire pairs with the Release in `grow`: the array that this is the
-        // address of has the entries of the last one. Relaxed: what has been pushed or taken off since is
-        // a hint, except while the thread waits.
+        // SAFETY: by contract the row is mapped, and arrays stay mapped. Acquire pairs with the Release in
+        // `grow`: the array that this is the address of has the entries of the last one. Relaxed: what has been
+        // pushed or taken off since is a hint, except while the thread waits.
         let (base, top, capacity) = unsafe {
             (
                 word(&raw const (*words).base).load(Acquire),
@@ -258,7 +263,8 @@ impl<E: Entry> HeldStack<E> {
     /// Position of the innermost entry for `addr`. Among thousands, an entry near the last gap is
     /// preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
-        // SAFETY: below the depth.
+        // SAFETY: `near` asks only for positions below the depth, and entry `i + 1` of those is in
+        // the array.
         let is_it = |i: usize| unsafe { addr_of(self.entry(i as u32 + 1)) } == addr;
         near(self.depth() as usize, self.0.gap as usize, is_it).0.map(|i| i as u32 + 1)
     }
@@ -297,7 +303,7 @@ impl<E: Entry> HeldStack<E> {
             let mut held = self.get(i);
             if keep(&mut held) {
                 kept += 1;
-                // SAFETY: at most `i`.
+                // SAFETY: `kept` is at most `i`, so the entry lies in this thread's array.
                 unsafe { E::store(self.entry(kept), &held) };
             }
         }
@@ -314,8 +320,8 @@ impl<E: Entry> HeldStack<E> {
     /// # Safety
     /// `words` are those of a mapped row.
     pub unsafe fn shut(words: *mut StackWords) {
-        // SAFETY: the caller's promise. Relaxed: the thread only reads the word, and at worst overwrites it,
-        // which delays this.
+        // SAFETY: by contract the words are those of a mapped row, and this one is accessed atomically.
+        // Relaxed: the thread only reads the word, and at worst overwrites it, which delays this.
         unsafe { word(&raw const (*words).limit) }.store(0, Relaxed);
     }
 
@@ -407,18 +413,24 @@ mod tests {
             self.addr
         }
 
+        /// # Safety
+        /// The contract is that of `Entry::load`.
         unsafe fn load(entry: *const Self) -> Self {
-            // SAFETY: no other thread has it.
+            // SAFETY: `entry` lies in the test's own array, which no other thread knows.
             unsafe { entry.read() }
         }
 
+        /// # Safety
+        /// The contract is that of `Entry::store_but_addr`.
         unsafe fn store_but_addr(entry: *mut Self, held: &Self) {
-            // SAFETY: as above.
+            // SAFETY: `entry` lies in the test's own array, which no other thread knows.
             unsafe { (*entry).is_dead = held.is_dead };
         }
 
+        /// # Safety
+        /// The contract is that of `Entry::look`.
         unsafe fn look(entry: *const Self) -> Self {
-            // SAFETY: as above.
+            // SAFETY: `entry` lies in the test's own array, which no other thread knows.
             unsafe { entry.read() }
         }
     }
@@ -460,7 +472,7 @@ mod tests {
 
         fn let_go(&mut self, addr: u64) {
             if self.stack().is_innermost(addr) {
-                // SAFETY: it is held.
+                // SAFETY: the test has checked that the stack's innermost entry is this lock.
                 unsafe { self.stack().pop() };
             } else {
                 let i = self.stack().find(addr).unwrap();
@@ -512,7 +524,7 @@ mod tests {
         let mut memory = [Lock::default(); CAPACITY];
         let mut tried = Tried::new(&mut memory);
         tried.take(1);
-        // SAFETY: the test's own words.
+        // SAFETY: the words belong to the test, and no other thread knows them.
         unsafe { HeldStack::<Lock>::shut(&raw mut tried.stack().0) };
         assert!(!tried.stack().has_room());
         tried.stack().reopen();

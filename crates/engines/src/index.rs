@@ -95,11 +95,12 @@ impl Index {
     fn put(&mut self, writer: &Writer, new: Slot) {
         for i in self.probes(new.key) {
             let at = self.slot(writer, i);
-            // SAFETY: as in `get`.
+            // SAFETY: `slot` stays within the extent allocated for the slots, which only this index
+            // writes.
             let slot = unsafe { at.read() };
             if slot.used == 0 || slot.key == new.key {
                 self.len += u64::from(slot.used == 0);
-                // SAFETY: as above.
+                // SAFETY: `at` is the slot just read, in the extent that only this index writes.
                 unsafe { at.write(new) };
                 return;
             }
@@ -114,7 +115,8 @@ impl Index {
         let mask = self.capacity - 1;
         let mut hole = None;
         for i in self.probes(key) {
-            // SAFETY: as in `get`.
+            // SAFETY: `slot` stays within the extent allocated for the slots, which only this index
+            // writes.
             let slot = unsafe { self.slot(writer, i).read() };
             if slot.used == 0 {
                 break;
@@ -124,7 +126,8 @@ impl Index {
                 // What follows moves up, as far as it may: no search ends at the hole that should
                 // not.
                 Some(at) if i.wrapping_sub(slot.key >> 7) & mask >= i.wrapping_sub(at) & mask => {
-                    // SAFETY: as in `get`.
+                    // SAFETY: `slot` stays within the extent allocated for the slots, which only
+                    // this index writes.
                     unsafe { self.slot(writer, at).write(slot) };
                     hole = Some(i);
                 }
@@ -132,7 +135,8 @@ impl Index {
             }
         }
         if let Some(at) = hole {
-            // SAFETY: as in `get`.
+            // SAFETY: `slot` stays within the extent allocated for the slots, which only this index
+            // writes.
             unsafe { self.slot(writer, at).write(Slot { key: 0, id: 0, used: 0 }) };
             self.len -= 1;
         }
@@ -146,7 +150,7 @@ impl Index {
         let Some(slots) = writer.alloc(bytes(capacity)) else { return false };
         let old = core::mem::replace(self, Self { slots, capacity, len: 0 });
         for i in 0..old.capacity {
-            // SAFETY: as in `get`, for the old extent.
+            // SAFETY: the slot is within the old extent, which only this index writes.
             let slot = unsafe { old.slot(writer, i).read() };
             if slot.used != 0 {
                 self.put(writer, slot);

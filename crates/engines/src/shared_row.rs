@@ -47,8 +47,10 @@ macro_rules! row {
         unsafe impl $crate::shared_row::Row for $row {
             type Fields<'a> = $fields<'a>;
 
+            /// # Safety
+            /// The contract is that of `Row::words`.
             unsafe fn words(row: *mut Self) -> $crate::shared_row::Words {
-                // SAFETY: the caller's promise: a mapped row.
+                // SAFETY: by the trait's contract: a mapped row.
                 unsafe {
                     $crate::shared_row::Words {
                         busy: &raw mut (*row).busy,
@@ -58,8 +60,10 @@ macro_rules! row {
                 }
             }
 
+            /// # Safety
+            /// The contract is that of `Row::fields`.
             unsafe fn fields<'a>(row: *mut Self) -> $fields<'a> {
-                // SAFETY: the caller's promise: a mapped row, whose lock it holds. Each reference is to one
+                // SAFETY: by the trait's contract: a mapped row, whose lock it holds. Each reference is to one
                 // field, which is accessed under that lock only.
                 unsafe { $fields { $($field: &mut (*row).$field),+ } }
             }
@@ -100,7 +104,8 @@ impl<R: Row> SharedRow<R> {
 
     /// Address that they wait at. Only the holder of the row's lock changes it.
     pub fn addr(&self) -> &AtomicU64 {
-        // SAFETY: as in `waiters`.
+        // SAFETY: the row stays mapped, as `new` demands, and every thread accesses `addr`
+        // atomically only.
         unsafe { AtomicU64::from_ptr(R::words(self.0).addr) }
     }
 
@@ -117,7 +122,8 @@ impl<R: Row> SharedRow<R> {
 
     /// Runs `f` with the guarded fields, or not at all.
     pub fn with<T>(&self, f: impl FnOnce(R::Fields<'_>) -> T) -> Option<T> {
-        // SAFETY: as in `waiters`.
+        // SAFETY: the row stays mapped, as `new` demands, and every thread accesses `busy`
+        // atomically only.
         let busy = unsafe { AtomicU32::from_ptr(R::words(self.0).busy) };
         let mut attempts = 0;
         // Acquire pairs with the Release below: the fields as the last holder left them.

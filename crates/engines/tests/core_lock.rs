@@ -71,12 +71,14 @@ fn threads_exclude_each_other_and_no_wake_is_lost() {
             scope.spawn(move || {
                 for _ in 0..TIMES {
                     lock.lock(me, world).unwrap();
-                    // SAFETY: the lock is held.
+                    // SAFETY: this thread locked `lock` above, and every thread accesses the count
+                    // under it only.
                     let value = unsafe { *count.0.get() };
                     if value % 64 == 0 {
                         thread::yield_now();
                     }
-                    // SAFETY: as above.
+                    // SAFETY: this thread still holds `lock`, under which alone every thread
+                    // accesses the count.
                     unsafe { *count.0.get() = value + 1 };
                     lock.unlock(world);
                 }

@@ -10,7 +10,7 @@ use lockwright_ledger::{Writer, layout::PAGE};
 fn keys_are_found_until_they_are_removed() {
     let words = vec![0u64; 65 * PAGE / 8].leak();
     let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
-    // SAFETY: leaked, zeroed, aligned.
+    // SAFETY: the words are leaked and zeroed, and `base` is the first page boundary in them.
     let writer = unsafe { Writer::create(base, 64 * PAGE, |_, _| Ok(()), |_| {}) };
     let mut writer = writer.expect("room for a ledger");
     let before = writer.header().used.load(Relaxed);

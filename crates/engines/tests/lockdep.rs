@@ -26,7 +26,7 @@ impl Host {
     fn begin(now_ns: u64, cache: Option<&'static mut Cache>) -> Self {
         let words = vec![0u64; (PAGES + 1) * PAGE / 8].leak();
         let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
-        // SAFETY: leaked, zeroed, aligned.
+        // SAFETY: the words are leaked and zeroed, and `base` is the first page boundary in them.
         let writer = unsafe { Writer::create(base, PAGES * PAGE, |_, _| Ok(()), |_| {}) };
         let mut core = Core::new(writer.expect("room for a ledger"));
         if let Some(cache) = cache {
@@ -98,7 +98,8 @@ fn a_child_takes_nothing_that_its_parent_remembers_for_known() {
     parent.lock(MUTEX);
     assert!(parent.thread.release(MUTEX));
     assert!(parent.thread.probe(parent.mutex, 0, 7).is_hit());
-    // SAFETY: as above; integers.
+    // SAFETY: `parents` is leaked, its owner does not run here, and a cache consists of integers
+    // only.
     let copy = Box::leak(Box::new(unsafe { parents.read() }));
     let mut child = Host::begin(2, Some(copy));
     assert_eq!((child.mutex, child.thread.segment()), (parent.mutex, parent.thread.segment()));
@@ -134,7 +135,8 @@ fn threads_go_on_in_the_memory_of_those_that_ended() {
         // SAFETY: the host's thread, which is another from here on.
         unsafe { host.core.thread_exit(host.thread, 0) };
         let next = host.core.thread_start(tid, 0, 0, 0).expect("memory");
-        // SAFETY: as in `begin`.
+        // SAFETY: `thread_start` returned a row of the leaked ledger; the test uses one reference
+        // at a time.
         host.thread = unsafe { &mut *next };
         assert!(host.thread.held().len() == 0 && host.thread.is_idle());
     }

@@ -37,7 +37,7 @@ impl Host {
         let words = vec![0u64; (pages + 1) * PAGE / 8].leak();
         let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
         let len = pages * PAGE;
-        // SAFETY: leaked, zeroed, aligned.
+        // SAFETY: the words are leaked and zeroed, and `base` is the first page boundary in them.
         let writer = unsafe { Writer::create(base, len, commit, |_| {}) }.unwrap();
         Self { meter: LockMeter::new(), core: Core::new(writer), base, len }
     }
@@ -291,7 +291,7 @@ impl Street {
             return place;
         }
         let board = self.host.meter.new_board(self.host.core.writer()).unwrap();
-        // SAFETY: a fresh row.
+        // SAFETY: `new_board` just made this row, so it is zero, mapped and in no list yet.
         unsafe { self.boards.add(addr, now, board) }
     }
 
@@ -364,7 +364,7 @@ fn a_waiter_has_a_board_while_another_thread_is_stopped_at_the_first() {
     let mut street = Street::new();
     assert!(street.boards.enter(8, 100).is_none(), "there is no board yet");
     let stuck = street.host.meter.new_board(street.host.core.writer()).unwrap();
-    // SAFETY: a fresh row.
+    // SAFETY: `new_board` just made this row, so it is zero, mapped and in no list yet.
     let first = unsafe { street.boards.add(8, 100, stuck) };
     // SAFETY: the row stays mapped, and no other thread has it.
     unsafe { (*stuck).busy = 1 };
@@ -374,7 +374,7 @@ fn a_waiter_has_a_board_while_another_thread_is_stopped_at_the_first() {
     shares.settle(250);
     assert_eq!(shares.all(), [Share { site: 1, ticks: 250 }]);
 
-    // SAFETY: as above.
+    // SAFETY: the row stays mapped, and no other thread runs in this test.
     unsafe { (*stuck).busy = 0 };
     let mut shares = street.boards.leave(&first, None);
     shares.settle(300);
@@ -477,7 +477,7 @@ fn who_waited_had_the_lock_since_then_though_the_hold_is_not_timed() {
         shares: Shares::NONE,
     });
     assert_eq!(since(thread), 700);
-    // SAFETY: a live thread's row.
+    // SAFETY: `thread` is a live thread's row in the mapped ledger.
     let seen = unsafe { MeterThread::find_foreign(thread, 8) };
     assert_eq!(seen, Some((cell.site(), 700)));
 }

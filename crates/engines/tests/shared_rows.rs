@@ -31,7 +31,7 @@ fn a_planted_race() {
     unsafe impl Sync for Shared {}
     impl Shared {
         fn write(&self) {
-            // SAFETY: as above.
+            // SAFETY: none: this is the planted fault. Two threads write the word, unsynchronised.
             unsafe { self.0.write_volatile(self.0.read_volatile() + 1) };
         }
     }
@@ -267,7 +267,7 @@ fn a_thread_that_locks_and_one_that_looks_at_what_it_holds() {
     let core = &Locked::new(host);
     // SAFETY: handed to one thread below, and to no other.
     let locks = move || locks_and_waits(core, unsafe { &mut *locker.get() });
-    // SAFETY: as above.
+    // SAFETY: `looker` is handed to this one thread, and to no other.
     let looks = move || looks_at_others(core, unsafe { &mut *looker.get() }, other);
     thread::scope(|scope| {
         let threads = [scope.spawn(locks), scope.spawn(looks)];

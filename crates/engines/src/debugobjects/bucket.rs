@@ -56,7 +56,8 @@ impl Chain {
     /// # Safety
     /// The lock is held. The tracker is live, and in no chain.
     pub unsafe fn insert(&self, tracker: *mut Tracker) {
-        // SAFETY: live, the caller's promise.
+        // SAFETY: `tracker` is live and in no chain yet, so only the caller, who holds the lock,
+        // accesses it.
         unsafe { (*tracker).next = self.head.load(Relaxed) };
         self.head.store(tracker, Relaxed);
     }

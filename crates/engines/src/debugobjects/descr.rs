@@ -43,7 +43,7 @@ pub struct Descr {
 // SAFETY: the name is never written, and the functions are called from whatever thread meets a
 // fault.
 unsafe impl Sync for Descr {}
-// SAFETY: as above.
+// SAFETY: the name is never written, and any thread may call the functions.
 unsafe impl Send for Descr {}
 
 impl Descr {

@@ -106,7 +106,8 @@ impl<T> Deref for Guard<'_, T> {
     type Target = T;
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
+        // SAFETY: this guard exists only while its thread holds the lock, which excludes every
+        // other thread.
         unsafe { &*self.lock.data.get() }
     }
 }

@@ -133,7 +133,7 @@ impl Objects {
     }
 
     fn env_anyway(&self, turns: u32) -> Option<Env> {
-        // SAFETY: what `start` was given.
+        // SAFETY: `source` is null or the `&'static Source` that `start` stored.
         let source: &'static Source = unsafe { self.source.load(Relaxed).as_ref() }?;
         let patience = Patience { turns, relax: source.relax, era: self.era.load(Relaxed) };
         Some(Env { source, switches: Switches(self.switches.load(Relaxed)), patience })
@@ -315,7 +315,8 @@ impl Objects {
                 at = null_mut();
             }
         }
-        // SAFETY: as above.
+        // SAFETY: `at` is null or a tracker that the chain still has. It is live, and we hold the
+        // chain's lock.
         let known = unsafe { at.as_ref() };
         let state = match (known, is_static) {
             (Some(tracker), _) => tracker.state,
@@ -446,12 +447,14 @@ impl Objects {
     /// # Safety
     /// It is null or from [`Objects::start_local`], and is not used any more.
     pub unsafe fn end_local(&self, local: *mut Local) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract `local` is null or came from `start_local`, whose memory stays
+        // mapped.
         let Some(own) = (unsafe { local.as_ref() }) else { return };
         // A handler that ends the thread may have interrupted it with a lock in its hands.
         let turns = if own.is_busy() { Patience::SHORT } else { Patience::LONG };
         let Some(env) = self.env_anyway(turns).filter(|_| self.is_on()) else { return };
-        // SAFETY: the caller's promise.
+        // SAFETY: `local` is not null here, came from `start_local`, and is no longer used, as our
+        // contract says.
         if let Err(trouble) = unsafe { self.pools.end_local(local, &env) } {
             self.turn_off(trouble);
         }

@@ -43,7 +43,7 @@ pub struct Stats {
 impl Stats {
     /// Fills the ledger's row in.
     pub fn put(&self, row: &mut ObjectPools) {
-        // SAFETY: the caller's row.
+        // SAFETY: `row` is a reference, so it points to a valid row for the whole call.
         unsafe { self.put_shared(row) };
     }
 

@@ -325,7 +325,7 @@ impl ThreadState {
             return true;
         }
         self.count(at);
-        // SAFETY: an entry of ours.
+        // SAFETY: `reserved_entry` returns an entry in this thread's own array.
         unsafe { set_addr(at, addr) };
         true
     }
@@ -336,7 +336,7 @@ impl ThreadState {
         if at == self.top() {
             self.abandon();
         } else {
-            // SAFETY: an entry of ours.
+            // SAFETY: `reserved_entry` returns an entry in this thread's own array.
             unsafe { change_flags(at, DEAD, 0) };
             self.set_dirty();
         }

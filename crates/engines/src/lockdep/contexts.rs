@@ -304,7 +304,7 @@ impl Core {
                     held.node = node;
                     held.flags |= PLACED;
                 };
-                // SAFETY: up to depth.
+                // SAFETY: `i` runs from 1 to the depth, so the entry lies in the array of `thread`.
                 unsafe { update(thread.entry(i), place) };
                 parent = node;
             }

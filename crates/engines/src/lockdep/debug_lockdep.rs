@@ -104,7 +104,7 @@ impl ThreadState {
         if self.held().take(outer).any(|held| held.addr <= GIVEN_UP) {
             return None;
         }
-        // SAFETY: entry 0 exists.
+        // SAFETY: every array of held locks begins with entry 0, which stands for "nothing held".
         let mut agrees = unsafe { (*self.entry(0)).key } == key;
         for (i, held) in self.held().enumerate() {
             let ident = Ident::new(held.inst, held.class);
@@ -158,7 +158,7 @@ impl Core {
     pub(super) fn make_room_to_count(&mut self, thread: &mut ThreadState, class: u32) {
         let id = thread.id();
         let Some(counts) = thread.counts() else { return };
-        // SAFETY: the thread's.
+        // SAFETY: the counters belong to `thread`, whose row and lists stay mapped.
         if unsafe { ops_of(counts, class) }.is_null() {
             push_ops(&mut self.writer, counts, id, class);
         }

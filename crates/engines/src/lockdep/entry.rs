@@ -64,7 +64,8 @@ const fn bits(mode: u16, flags: u16) -> u32 {
 /// An entry in a thread's array.
 #[inline(always)]
 unsafe fn bits_of<'a>(entry: *const Held) -> &'a AtomicU32 {
-    // SAFETY: the caller's promise; the layout is asserted above.
+    // SAFETY: by contract this is an entry in a thread's array, which stays mapped; the layout is
+    // asserted above.
     unsafe { AtomicU32::from_ptr((&raw const (*entry).mode).cast::<u32>().cast_mut()) }
 }
 
@@ -74,7 +75,8 @@ unsafe fn bits_of<'a>(entry: *const Held) -> &'a AtomicU32 {
 /// As [`bits_of`].
 #[inline(always)]
 unsafe fn node_of<'a>(entry: *const Held) -> &'a AtomicU32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract `entry` is a mapped entry, and every thread accesses this word
+    // atomically.
     unsafe { AtomicU32::from_ptr((&raw const (*entry).node).cast_mut()) }
 }
 
@@ -84,7 +86,8 @@ unsafe fn node_of<'a>(entry: *const Held) -> &'a AtomicU32 {
 /// As [`bits_of`].
 #[inline(always)]
 unsafe fn lock_of<'a>(entry: *const Held) -> &'a AtomicU64 {
-    // SAFETY: the caller's promise; the layout is asserted above.
+    // SAFETY: by contract this is an entry in a thread's array, which stays mapped; the layout is
+    // asserted above.
     unsafe { word((&raw const (*entry).inst).cast()) }
 }
 
@@ -94,7 +97,8 @@ unsafe fn lock_of<'a>(entry: *const Held) -> &'a AtomicU64 {
 /// As [`bits_of`].
 #[inline(always)]
 unsafe fn site_of<'a>(entry: *const Held) -> &'a AtomicU64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract `entry` is a mapped entry, and every thread accesses this word
+    // atomically.
     unsafe { word(&raw const (*entry).site) }
 }
 
@@ -115,7 +119,8 @@ pub(super) struct Note {
 /// An entry of the calling thread's.
 #[inline(always)]
 pub(super) unsafe fn fill(entry: *mut Held, note: Note) {
-    // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+    // SAFETY: by contract this is an entry of the calling thread's. Relaxed: as in
+    // `held::set_addr`.
     unsafe {
         (*entry).key = note.key;
         site_of(entry).store(note.site, Relaxed);
@@ -133,7 +138,8 @@ pub(super) unsafe fn fill(entry: *mut Held, note: Note) {
 #[inline(always)]
 pub(super) unsafe fn change_flags(entry: *mut Held, add: u16, take: u16) {
     debug_assert!((add | take) & MATTERS_AT_RELEASE == 0);
-    // SAFETY: the caller's promise. Its thread alone writes the word. Relaxed: as in `held::set_addr`.
+    // SAFETY: by contract this is an entry of the calling thread's. Its thread alone writes the
+    // word. Relaxed: as in `held::set_addr`.
     unsafe {
         let word = bits_of(entry);
         word.store(word.load(Relaxed) & !bits(0, take) | bits(0, add), Relaxed);
@@ -155,17 +161,23 @@ unsafe impl Entry for Held {
         self.addr
     }
 
+    /// # Safety
+    /// The contract is that of `Entry::load`.
     #[inline]
     unsafe fn load(entry: *const Self) -> Self {
-        // SAFETY: the caller's promise: what other threads do not look at is read as it is.
+        // SAFETY: by contract this is an entry of the calling thread's: what other threads do not
+        // look at is read as it is.
         unsafe {
             let (key, recursion, pin) = ((*entry).key, (*entry).recursion, (*entry).pin);
             Self { key, recursion, pin, trial: (*entry).trial, ..Self::look(entry) }
         }
     }
 
+    /// # Safety
+    /// The contract is that of `Entry::store_but_addr`.
     unsafe fn store_but_addr(entry: *mut Self, held: &Self) {
-        // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+        // SAFETY: by contract this is an entry of the calling thread's. Relaxed: as in
+        // `held::set_addr`.
         unsafe {
             ((*entry).key, (*entry).recursion, (*entry).pin) = (held.key, held.recursion, held.pin);
             (*entry).trial = held.trial;
@@ -176,9 +188,12 @@ unsafe impl Entry for Held {
         }
     }
 
+    /// # Safety
+    /// The contract is that of `Entry::look`.
     #[inline]
     unsafe fn look(entry: *const Self) -> Self {
-        // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+        // SAFETY: by contract this is an entry in a thread's array, which stays mapped. Relaxed: as
+        // in `held::set_addr`.
         let (addr, site, lock, node, bits) = unsafe {
             (
                 addr_of(entry),

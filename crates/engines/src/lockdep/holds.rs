@@ -75,7 +75,7 @@ impl Core {
             if hold == 0 {
                 continue;
             }
-            // SAFETY: up to depth.
+            // SAFETY: `i` runs from 1 to the depth, so the entry lies in the array of `thread`.
             unsafe { update(thread.entry(i), |held| mark(held, LENT)) };
             list = self.awaited_too(hold, list);
         }
@@ -206,7 +206,7 @@ impl Core {
         for i in 1..=thread.depth() {
             let held = thread.held_at(i);
             if held.is_held() && held.flags & PASSING != 0 {
-                // SAFETY: up to depth.
+                // SAFETY: `i` runs from 1 to the depth, so the entry lies in the array of `thread`.
                 unsafe { update(thread.entry(i), |held| unmark(held, PASSING)) };
                 self.pass(thread, held.inst, held.mode);
                 passed = true;

@@ -64,7 +64,8 @@ impl Memory {
     /// # Safety
     /// It is from [`Memory::cache`], and nobody uses it.
     pub unsafe fn give_cache(&mut self, at: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract `at` came from `cache`, and nobody uses it, so its first word may
+        // hold the link.
         unsafe { (at as *mut u64).write(self.caches) };
         self.caches = at;
     }
@@ -92,7 +93,8 @@ impl Memory {
         if capacity != FIRST_HELD {
             return writer.free(offset, bytes(capacity));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract nobody uses the array at `offset`, so its first word may hold the
+        // link.
         unsafe { writer.at(offset).cast::<u64>().write(self.arrays) };
         self.arrays = offset;
     }

@@ -151,7 +151,7 @@ impl ThreadRow {
     pub(super) fn held(&self) -> impl Iterator<Item = (*mut Held, Held)> + use<> {
         // SAFETY: a mapped row. Arrays are given back with the core's lock held, as is this called.
         let entries = unsafe { HeldStack::<Held>::of_any(&raw const (*self.0).held) };
-        // SAFETY: entries of its array.
+        // SAFETY: `of_any` yields entries of the row's array only, and the array stays mapped.
         entries.map(|entry| (entry.cast_mut(), unsafe { Held::look(entry) }))
     }
 
@@ -175,7 +175,7 @@ impl ThreadRow {
     pub(super) fn set_dirty(&self) {
         // Relaxed: the thread only reads these words, and at worst overwrites them, which delays this.
         self.dirty().store(1, Relaxed);
-        // SAFETY: a mapped row.
+        // SAFETY: `self` is a mapped row, and the words of its stack are accessed atomically here.
         unsafe { HeldStack::<Held>::shut(&raw mut (*self.0).held) };
     }
 

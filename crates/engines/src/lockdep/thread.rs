@@ -211,7 +211,8 @@ impl ThreadState {
     }
 
     pub(super) fn remember(&mut self, key: u64, node: u32) {
-        // SAFETY: as in `probe_in`.
+        // SAFETY: the cache belongs to this thread, and only the thread and its signal handlers
+        // touch it.
         unsafe { &mut *(self.row.cache as *mut Cache) }.remember(key, node);
     }
 
@@ -262,13 +263,13 @@ impl ThreadState {
             self.check_chain();
         }
         compiler_fence(SeqCst);
-        // SAFETY: the reserved entry.
+        // SAFETY: `reserve` made the top entry of this thread's own array, for this acquisition.
         unsafe { set_addr(self.top(), addr) };
     }
 
     /// The lock of the reserved entry is held since before a fork: no acquisition of this process.
     pub fn inherited(&mut self, addr: u64) {
-        // SAFETY: the reserved entry.
+        // SAFETY: `reserve` made the top entry of this thread's own array, for this lock.
         unsafe { set_addr(self.top(), addr) };
     }
 
@@ -345,7 +346,7 @@ impl ThreadState {
     fn repair(&mut self) {
         // Somebody may have changed what the first key is made of.
         self.rekey();
-        // SAFETY: entry 0 exists.
+        // SAFETY: every array of held locks begins with entry 0, which stands for "nothing held".
         let mut parent = unsafe { (*self.entry(0)).key };
         let mut is_first = true;
         self.stack_mut().retain(|held| {
@@ -390,7 +391,7 @@ impl ThreadState {
     /// segment, the open signals and the handler that runs. A segment is one of its ledger: a
     /// forked child's thread, whose cache may have been its parent's, begins at another time.
     pub(super) fn rekey(&mut self) {
-        // SAFETY: entry 0 exists.
+        // SAFETY: every array of held locks begins with entry 0, which stands for "nothing held".
         unsafe { (*self.entry(0)).key = self.first_key() };
         if !self.is_idle() {
             self.set_dirty();
@@ -413,7 +414,7 @@ impl ThreadState {
         for i in 1..depth {
             // SAFETY: entries up to depth exist. The top one may be in flux: it is left alone.
             if unsafe { addr_of(self.entry(i)) } == 0 {
-                // SAFETY: as above.
+                // SAFETY: `i` runs from 1 to the depth, so the entry lies in this thread's array.
                 unsafe { change_flags(self.entry(i), DEAD, 0) };
                 self.set_dirty();
             }

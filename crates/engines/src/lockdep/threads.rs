@@ -52,7 +52,8 @@ impl Threads {
     /// # Safety
     /// Nobody uses `state` afterwards; it came from [`Threads::add`].
     unsafe fn remove(&mut self, writer: &mut Writer, state: *mut ThreadState, now_ns: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract `state` is a thread's mapped state that nobody else
+        // uses.
         let thread = unsafe { &mut *state };
         thread.row.end_ns = now_ns;
         // Where the creation was not seen, no join is seen either.
@@ -105,7 +106,7 @@ impl Core {
         }
         let capacity = next_capacity(thread.row.held.capacity);
         let Some(old) = thread.stack_mut().grow(&mut self.writer, capacity) else { return false };
-        // SAFETY: the thread has another.
+        // SAFETY: `grow` moved the thread to a larger array, so nobody uses the old one.
         unsafe { self.threads.memory.give_array(&mut self.writer, old.offset, old.capacity) };
         true
     }
@@ -133,7 +134,7 @@ impl Core {
             parent_segment,
             create_stack,
         );
-        // SAFETY: as above.
+        // SAFETY: `state` was made above, is mapped, and no other reference to it exists.
         self.comes_after(unsafe { &mut *state }, parent_segment);
         self.creation_is_over(parent_segment);
         Some(state)
@@ -163,9 +164,10 @@ impl Core {
     /// # Safety
     /// Nobody uses `state` afterwards.
     pub unsafe fn thread_exit(&mut self, state: *mut ThreadState, now_ns: u64) {
-        // SAFETY: the caller's promise; the state came from `thread_start`.
+        // SAFETY: by contract nobody else uses `state`; the state came from `thread_start`.
         self.hand_on(unsafe { &mut *state });
-        // SAFETY: as above.
+        // SAFETY: by our contract nobody uses `state` afterwards, and the reference made above has
+        // ended.
         unsafe { self.threads.remove(&mut self.writer, state, now_ns) };
         self.reclaim_if_due();
     }

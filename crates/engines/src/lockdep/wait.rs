@@ -77,7 +77,7 @@ impl ThreadState {
         }
         for i in 1..=self.depth() {
             // A cancelled condition wait takes its mutex back, for the cleanup handlers.
-            // SAFETY: up to depth.
+            // SAFETY: `i` runs from 1 to the depth, so the entry lies in this thread's array.
             unsafe { change_flags(self.entry(i), 0, held_flag::IN_COND_WAIT) };
         }
         self.wait_end();
@@ -93,14 +93,15 @@ impl ThreadState {
     /// or by cancellation. What a signal's handler took meanwhile lies above its entry, and stays.
     pub fn abandon_waited(&mut self) {
         let i = self.row.wait_depth;
-        // SAFETY: up to the depth.
+        // SAFETY: `i` was just checked to be from 1 to the depth, so the entry lies in this
+        // thread's array.
         if i == 0 || i > self.depth() || unsafe { addr_of(self.entry(i)) } != 0 {
             return;
         }
         if i == self.depth() {
             return self.abandon();
         }
-        // SAFETY: as above.
+        // SAFETY: `i` is from 1 to the depth, so the entry lies in this thread's array.
         unsafe { change_flags(self.entry(i), DEAD, 0) };
         self.set_dirty();
     }

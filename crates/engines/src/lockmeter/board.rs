@@ -108,7 +108,8 @@ impl Boards {
             }
             // SAFETY: a board of the list, which `add` was promised stays mapped.
             let board = unsafe { SharedRow::new(next) };
-            // SAFETY: as above; the word is written before the board is in the list.
+            // SAFETY: `board` is in the list, so its row stays mapped; the word is written before
+            // the board is in the list.
             next = unsafe { link(board.as_ptr()).load(Acquire) };
             Some(board)
         })
@@ -162,7 +163,7 @@ impl Boards {
     /// # Safety
     /// `board` is a mapped row, zero except its state, that is in no list yet. It stays mapped.
     pub unsafe fn add(&self, addr: u64, now: u64, board: *mut Board) -> Place {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract `board` is a mapped row that stays mapped.
         let row = unsafe { SharedRow::new(board) };
         // SAFETY: not in a list yet, so no other thread has the row, and its lock is not needed.
         let sums = unsafe { <Board as shared_row::Row>::fields(board) };
@@ -244,6 +245,9 @@ shared_row::row!(
 );
 
 /// The list's link: the address of the next board.
+///
+/// # Safety
+/// `board` is a mapped row, and stays mapped until the process ends.
 unsafe fn link(board: *mut Board) -> &'static AtomicPtr<Board> {
     // SAFETY: boards stay mapped; `next_at` is 8-aligned and only accessed atomically.
     unsafe { AtomicPtr::from_ptr((&raw mut (*board).next_at).cast()) }

@@ -22,7 +22,7 @@ pub(super) fn add<const OFFSET: usize, T>(row: *mut T, by: u64) {
                          options(nostack));
     }
     #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: as above.
+    // SAFETY: callers pass a mapped row of their own, and `OFFSET` is aligned and lies within it.
     unsafe {
         AtomicU64::from_ptr(row.byte_add(OFFSET).cast()).fetch_add(by, Relaxed);
     }
@@ -33,7 +33,7 @@ pub(super) fn add<const OFFSET: usize, T>(row: *mut T, by: u64) {
 pub(super) fn increment<const OFFSET: usize, T>(row: *mut T) {
     const { assert!(OFFSET.is_multiple_of(8) && OFFSET < size_of::<T>()) };
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: as in `add`.
+    // SAFETY: callers pass a mapped row of their own, and `OFFSET` is aligned and lies within it.
     unsafe {
         core::arch::asm!("add qword ptr [{} + {}], 1", in(reg) row, const OFFSET, options(nostack));
     }
@@ -54,7 +54,7 @@ macro_rules! add {
 /// Raises a maximum. A handler that comes between may have its own lost; it took a shorter time.
 #[inline(always)]
 fn raise(word: *mut u64, value: u64) {
-    // SAFETY: as in `add`.
+    // SAFETY: callers pass an aligned word of a mapped row of their own.
     let word = unsafe { AtomicU64::from_ptr(word) };
     if word.load(Relaxed) < value {
         word.store(value, Relaxed);
@@ -74,7 +74,8 @@ fn lower(word: *mut u64, value: u64) {
 
 /// Adds 1 to a number that all threads share.
 fn count_shared(word: *mut u64) {
-    // SAFETY: as in `lower`. Relaxed: a count.
+    // SAFETY: callers pass a word of a mapped row, which is only accessed atomically. Relaxed: a
+    // count.
     unsafe { AtomicU64::from_ptr(word) }.fetch_add(1, Relaxed);
 }
 
@@ -108,7 +109,7 @@ impl CellRef {
     /// `address` is one that [`CellRef::address`] gave.
     #[inline(always)]
     pub(super) unsafe fn at_unchecked(address: u64) -> Self {
-        // SAFETY: the caller's promise: it was never 0.
+        // SAFETY: by contract `CellRef::address` gave this address: it was never 0.
         Self(unsafe { NonNull::new_unchecked(address as *mut Cell) })
     }
 
@@ -178,7 +179,8 @@ impl CellRef {
     /// There were `readers` at once.
     #[inline(always)]
     pub fn saw_readers(self, readers: u32) {
-        // SAFETY: as in `begin`.
+        // SAFETY: the cell is a mapped row of this thread, so only it and its signal handlers write
+        // here.
         unsafe {
             if (*self.row()).readers_max < readers {
                 (*self.row()).readers_max = readers;
@@ -191,7 +193,8 @@ impl CellRef {
     #[inline(always)]
     pub fn count_hold(self, ticks: u64) -> Result<(), Rest> {
         let cell = self.row();
-        // SAFETY: as in `begin`; what `near` has is 0 or the address of a row of this cell.
+        // SAFETY: the cell is a mapped row of this thread; what `near` has is 0 or the address of a
+        // row of this cell.
         unsafe {
             add!(cell, Cell.holds, 1);
             add!(cell, Cell.hold_ticks, ticks);
@@ -208,13 +211,15 @@ impl CellRef {
 
     /// The row of the site, which all cells there share.
     fn site_row(self) -> *mut Site {
-        // SAFETY: as in `begin`.
+        // SAFETY: the cell is a mapped row of this thread, so only it and its signal handlers write
+        // it.
         unsafe { (*self.row()).site_at as *mut Site }
     }
 
     /// How many holds have been counted, and their sum: for [`CellRef::shortest_hold`].
     pub fn holds(self) -> (u64, u64) {
-        // SAFETY: as in `begin`.
+        // SAFETY: the cell is a mapped row of this thread, so only it and its signal handlers write
+        // it.
         unsafe { ((*self.row()).holds, (*self.row()).hold_ticks) }
     }
 
@@ -223,20 +228,20 @@ impl CellRef {
     pub fn shortest_hold(self, before: (u64, u64)) {
         let (holds, ticks) = self.holds();
         if holds == before.0 + 1 {
-            // SAFETY: as in `begin`.
+            // SAFETY: `site_row` returns the address of a mapped site row, and rows stay mapped.
             lower(unsafe { &raw mut (*self.site_row()).hold_least }, ticks.wrapping_sub(before.1));
         }
     }
 
     /// The acquisition was on another CPU than the lock's last one.
     pub fn bounce(self) {
-        // SAFETY: as in `begin`.
+        // SAFETY: `site_row` returns the address of a mapped site row, and rows stay mapped.
         count_shared(unsafe { &raw mut (*self.site_row()).bounces });
     }
 
     /// A wait begins on another CPU than that of the lock's last acquisition.
     pub fn contended_bounce(self) {
-        // SAFETY: as in `begin`.
+        // SAFETY: `site_row` returns the address of a mapped site row, and rows stay mapped.
         count_shared(unsafe { &raw mut (*self.site_row()).contended_bounces });
     }
 
@@ -249,7 +254,8 @@ impl CellRef {
         match rest {
             Rest::Bucket => self.count_far(run as u16, histogram_kind::HOLD, index % RUN),
             Rest::Carry => {
-                // SAFETY: as in `begin`; the bucket that was counted in is near.
+                // SAFETY: the cell is a mapped row of this thread; the bucket that was counted in
+                // is near.
                 let bucket = unsafe { &*((*self.row()).near[run % 8] as *const Bucket) };
                 Some(Missing::Carry(bucket.id, (index % RUN) as u32))
             }
@@ -260,7 +266,8 @@ impl CellRef {
     /// `Some` as for holds.
     pub fn record_wait(self, ticks: u64, spun: u64) -> Option<Missing> {
         let cell = self.row();
-        // SAFETY: as in `begin`.
+        // SAFETY: the cell is a mapped row of this thread, so only it and its signal handlers write
+        // here.
         unsafe {
             add!(cell, Cell.contended, 1);
             add!(cell, Cell.wait_ticks, ticks);
@@ -276,7 +283,8 @@ impl CellRef {
     #[cold]
     pub(super) fn count_far(self, run: u16, kind: u16, index: usize) -> Option<Missing> {
         let cell = self.row();
-        // SAFETY: as in `begin`; addresses in the list are those of mapped rows.
+        // SAFETY: the cell is a mapped row of this thread; addresses in the list are those of
+        // mapped rows.
         unsafe {
             let own = runs::find((*cell).first_bucket, run, kind);
             if own.is_null() {
@@ -292,7 +300,7 @@ impl CellRef {
     /// Counts in a bucket of the site's, as long as the cell has patience.
     fn count_shared(self, run: u16, kind: u16, index: usize) -> Option<Missing> {
         let cell = self.row();
-        // SAFETY: as in `begin`; the site's row is mapped as well.
+        // SAFETY: the cell is a mapped row of this thread; the site's row is mapped as well.
         unsafe {
             let shared =
                 runs::find(runs::first_shared((*cell).site_at as *mut Site, run), run, kind);
@@ -308,7 +316,7 @@ impl CellRef {
     /// [`lockwright_ledger::rows::meter::blame_kind`]. False: it has no row for it yet.
     #[must_use]
     pub fn blame(self, kind: u32, other: u32, ticks: u64) -> bool {
-        // SAFETY: as in `count_far`.
+        // SAFETY: the cell is this thread's own; addresses in its list are those of mapped rows.
         unsafe {
             let mut at = (*self.row()).first_blame as *mut Blame;
             while !at.is_null() {
@@ -328,7 +336,7 @@ impl CellRef {
 /// `bucket` is a row of the calling thread, `index` below [`RUN`].
 #[inline(always)]
 unsafe fn count(bucket: *mut Bucket, index: usize) -> Option<Missing> {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract `bucket` is this thread's row, and `index` lies within its counts.
     unsafe {
         let count = (&raw mut (*bucket).counts).cast::<u16>().add(index);
         let new = (*count).wrapping_add(1);

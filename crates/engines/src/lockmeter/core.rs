@@ -101,7 +101,8 @@ impl LockMeter {
     /// # Safety
     /// Nobody uses `thread` afterwards.
     pub unsafe fn thread_exit(&mut self, thread: *mut MeterThread) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract nobody uses `thread` afterwards, so this thread alone has its row and
+        // arrays.
         unsafe {
             let row = &mut (*thread).row;
             HeldStack::<Metered>::of_mut(&mut row.held).clear();

@@ -32,7 +32,7 @@ impl Waits {
         if at.is_null() {
             return;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `at` is not null here, and by contract the thread that used this memory is gone.
         unsafe {
             for i in 0..=PENDING {
                 (*at).pending[i].cell = None;
@@ -54,7 +54,7 @@ impl PendingAt {
     /// # Safety
     /// A place of the calling thread's.
     pub unsafe fn is_free(self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract this is a place in the calling thread's own memory.
         unsafe { (*self.0).cell.is_none() }
     }
 
@@ -63,7 +63,8 @@ impl PendingAt {
     /// # Safety
     /// A place in a thread's memory.
     pub unsafe fn ended(self) -> u64 {
-        // SAFETY: the caller's promise. Relaxed: a hint.
+        // SAFETY: by contract the place is in a thread's memory, which stays mapped. Relaxed: a
+        // hint.
         unsafe { word(&raw const (*self.0).ended) }.load(Relaxed)
     }
 
@@ -72,7 +73,7 @@ impl PendingAt {
     /// # Safety
     /// A place of the calling thread's.
     pub unsafe fn store(self, wait: &Pending) {
-        // SAFETY: the caller's promise. Relaxed: a hint.
+        // SAFETY: by contract the place is in the calling thread's own memory. Relaxed: a hint.
         unsafe {
             let at = self.0;
             ((*at).cell, (*at).ticks, (*at).spun) = (wait.cell, wait.ticks, wait.spun);
@@ -86,7 +87,8 @@ impl PendingAt {
     /// # Safety
     /// A place of the calling thread's.
     pub unsafe fn take(self) -> Option<Pending> {
-        // SAFETY: the caller's promise; all but `cell` is written when that is.
+        // SAFETY: by contract the place is in the calling thread's own memory; all but `cell` is
+        // written when that is.
         unsafe {
             let cell = (*self.0).cell.take()?;
             let (ticks, spun, shares) = ((*self.0).ticks, (*self.0).spun, (*self.0).shares);

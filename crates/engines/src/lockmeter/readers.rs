@@ -24,7 +24,8 @@ impl ReadersRef {
     /// `at` is null or points to mapped, 8-aligned memory as large as a row, with nothing but rows
     /// of this kind in it if its third word is `inst`.
     pub unsafe fn at(at: *mut Readers, inst: u32) -> Option<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `at` is not null here; by contract it then points to mapped, aligned memory as
+        // large as a row.
         (!at.is_null() && unsafe { (*at).inst } == inst).then_some(Self(at))
     }
 
@@ -34,12 +35,12 @@ impl ReadersRef {
     }
 
     fn max(&self) -> &AtomicU32 {
-        // SAFETY: as in `now`.
+        // SAFETY: `self` is a mapped row, and every thread accesses this word atomically only.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.0).max) }
     }
 
     fn since(&self) -> &AtomicU64 {
-        // SAFETY: as in `now`.
+        // SAFETY: `self` is a mapped row, and every thread accesses this word atomically only.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0).since) }
     }
 

@@ -36,7 +36,7 @@ pub(super) fn patience(own: u32) -> u32 {
 /// The list is one of mapped rows.
 pub(super) unsafe fn find(first: u64, run: u16, kind: u16) -> *mut Bucket {
     let mut at = first as *mut Bucket;
-    // SAFETY: the caller's promise; none of these fields changes.
+    // SAFETY: by contract the list consists of mapped rows; none of these fields changes.
     while let Some(bucket) = unsafe { at.as_ref() }
         && (bucket.run != run || bucket.kind != kind)
     {
@@ -50,15 +50,15 @@ pub(super) unsafe fn find(first: u64, run: u16, kind: u16) -> *mut Bucket {
 /// # Safety
 /// `site` is a mapped row.
 pub(super) unsafe fn first_shared(site: *mut Site, run: u16) -> u64 {
-    // SAFETY: the caller's promise. Acquire pairs with the Release in `provide`: the row at the
-    // address is complete.
+    // SAFETY: by contract `site` is a mapped row. Acquire pairs with the Release in `provide`: the
+    // row at the address is complete.
     unsafe { head(site, run) }.load(Acquire)
 }
 
 /// # Safety
 /// As [`first_shared`].
 unsafe fn head<'a>(site: *mut Site, run: u16) -> &'a AtomicU64 {
-    // SAFETY: the caller's promise; 8-aligned, and only used as an atomic.
+    // SAFETY: by contract `site` is a mapped row; 8-aligned, and only used as an atomic.
     unsafe { AtomicU64::from_ptr(&raw mut (*site).shared[usize::from(run) % 8]) }
 }
 
@@ -67,7 +67,8 @@ unsafe fn head<'a>(site: *mut Site, run: u16) -> &'a AtomicU64 {
 /// # Safety
 /// `bucket` is a mapped row, `index` below [`lockwright_ledger::histogram::RUN`].
 pub(super) unsafe fn count_shared(bucket: *mut Bucket, index: usize) -> Option<Missing> {
-    // SAFETY: the caller's promise; 2-aligned, and of a shared row only used as an atomic.
+    // SAFETY: by contract `bucket` is a mapped row, and `index` is within its counts; 2-aligned,
+    // and of a shared row only used as an atomic.
     unsafe {
         let count = AtomicU16::from_ptr((&raw mut (*bucket).counts).cast::<u16>().add(index));
         // Relaxed: it publishes nothing else.
@@ -105,7 +106,7 @@ pub(super) fn provide(
     }
     // SAFETY: lists of mapped rows. Somebody else may have been here first.
     if unsafe { find(first_shared(site, run), run, kind) }.is_null() {
-        // SAFETY: the site's row.
+        // SAFETY: `site` is the mapped row of the cell's site, which stays mapped.
         let head = unsafe { head(site, run) };
         let new = add(writer, row.site, run, kind, head.load(Relaxed))?;
         // Pairs with the Acquire in `first_shared`.

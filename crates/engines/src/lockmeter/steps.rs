@@ -40,7 +40,7 @@ impl MeterThread {
         if let Some(trial) = trial {
             self.put_on_trial(trial);
         }
-        // SAFETY: the entry just made.
+        // SAFETY: `acquired` just made the top entry in this thread's own array.
         unsafe { change_flags(self.top(), RESERVED | if shared { SHARED } else { 0 }, 0) };
     }
 

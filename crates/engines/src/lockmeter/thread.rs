@@ -81,7 +81,8 @@ const fn special(recursion: u32, flags: u32) -> u64 {
 /// An entry of the calling thread's.
 #[inline(always)]
 pub(super) unsafe fn change_flags(entry: *mut Metered, add: u32, take: u32) {
-    // SAFETY: the caller's promise. Its thread alone writes the word. Relaxed: as in `held::set_addr`.
+    // SAFETY: by contract this is an entry of the calling thread's. Its thread alone writes the
+    // word. Relaxed: as in `held::set_addr`.
     unsafe {
         let word = word((&raw const (*entry).recursion).cast());
         word.store(word.load(Relaxed) & !special(0, take) | special(0, add), Relaxed);
@@ -94,8 +95,8 @@ pub(super) unsafe fn change_flags(entry: *mut Metered, add: u32, take: u32) {
 /// An entry of the calling thread's.
 #[inline(always)]
 unsafe fn set_cell(entry: *mut Metered, cell: u64) {
-    // SAFETY: the caller's promise. Release pairs with the Acquire in `look`: another thread that has the
-    // address finds the row written.
+    // SAFETY: by contract this is an entry of the calling thread's. Release pairs with the Acquire in `look`:
+    // another thread that has the address finds the row written.
     unsafe { word(&raw const (*entry).cell) }.store(cell, Release);
 }
 
@@ -105,7 +106,8 @@ unsafe fn set_cell(entry: *mut Metered, cell: u64) {
 /// An entry of the calling thread's.
 #[inline(always)]
 pub(super) unsafe fn set_since(entry: *mut Metered, since: u64) {
-    // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+    // SAFETY: by contract this is an entry of the calling thread's. Relaxed: as in
+    // `held::set_addr`.
     unsafe { word(&raw const (*entry).since) }.store(since, Relaxed);
 }
 
@@ -124,14 +126,20 @@ unsafe impl Entry for Metered {
         self.addr
     }
 
+    /// # Safety
+    /// The contract is that of `Entry::load`.
     #[inline]
     unsafe fn load(entry: *const Self) -> Self {
-        // SAFETY: the caller's promise: what other threads do not look at is read as it is.
+        // SAFETY: by contract this is an entry of the calling thread's: what other threads do not
+        // look at is read as it is.
         unsafe { Self { trial: (*entry).trial, ..Self::look(entry) } }
     }
 
+    /// # Safety
+    /// The contract is that of `Entry::store_but_addr`.
     unsafe fn store_but_addr(entry: *mut Self, held: &Self) {
-        // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+        // SAFETY: by contract this is an entry of the calling thread's. Relaxed: as in
+        // `held::set_addr`.
         unsafe {
             (*entry).trial = held.trial;
             set_since(entry, held.since);
@@ -141,9 +149,12 @@ unsafe impl Entry for Metered {
         }
     }
 
+    /// # Safety
+    /// The contract is that of `Entry::look`.
     #[inline]
     unsafe fn look(entry: *const Self) -> Self {
-        // SAFETY: the caller's promise. Relaxed: as in `held::set_addr`.
+        // SAFETY: by contract this is an entry in a thread's array, which stays mapped. Relaxed: as
+        // in `held::set_addr`.
         let (addr, since, cell, special) = unsafe {
             (
                 addr_of(entry),
@@ -222,7 +233,7 @@ impl MeterThread {
         let mask = (1u64 << (64 - self.row.shift)) - 1;
         let mut at = key >> self.row.shift;
         loop {
-            // SAFETY: as in `known`.
+            // SAFETY: `at` stays within the slots of this thread's index, which stays mapped.
             let slot = unsafe { *(self.row.index as *const Slot).add(at as usize) };
             if slot.key == key {
                 return CellRef::at(slot.cell);
@@ -244,7 +255,8 @@ impl MeterThread {
         let mask = self.slots() - 1;
         let mut at = key >> self.row.shift;
         loop {
-            // SAFETY: as in `known`; at least one slot is free.
+            // SAFETY: the slot is within this thread's index, which stays mapped; at least one slot
+            // is free.
             let slot = unsafe { &mut *(self.row.index as *mut Slot).add(at as usize) };
             if slot.key == 0 {
                 slot.cell = cell.address();
@@ -330,7 +342,7 @@ impl MeterThread {
     #[inline(always)]
     pub fn acquired_shared(&mut self, addr: u64, cell: CellRef, since: u64) {
         self.acquired(addr, cell, since);
-        // SAFETY: the entry just made.
+        // SAFETY: `acquired` just made the top entry in this thread's own array.
         unsafe { change_flags(self.top(), SHARED, 0) };
     }
 
@@ -573,7 +585,7 @@ impl MeterThread {
     /// Since when a lock is held, whose hold need not be one that is timed: where a wait came
     /// before, it was timed. 0 if that is not known.
     pub fn had_since(&self, held: &Metered) -> u64 {
-        // SAFETY: this thread's own row.
+        // SAFETY: `self` is a reference to a thread row, which is mapped.
         unsafe { Self::had_since_at(self, held) }
     }
 
@@ -582,7 +594,8 @@ impl MeterThread {
     /// # Safety
     /// `thread` is a mapped thread row.
     unsafe fn had_since_at(thread: *const Self, held: &Metered) -> u64 {
-        // SAFETY: the caller's promise. Acquire pairs with the Release in `set_pending_memory`.
+        // SAFETY: by contract `thread` is a mapped row. Acquire pairs with the Release in
+        // `set_pending_memory`.
         let waits = unsafe { word(&raw const (*thread).row.waits) }.load(Acquire) as *mut Pending;
         let at = (held.flags & PENDING_BITS) as usize;
         if held.since != 0 || waits.is_null() || !(1..=PENDING).contains(&at) {
@@ -632,7 +645,7 @@ impl MeterThread {
         if self.row.waits == 0 {
             return None;
         }
-        // SAFETY: as in `put_wait`.
+        // SAFETY: `waits` is not 0, so the memory is there, and it has one place more than PENDING.
         unsafe { self.pending(PENDING).take() }
     }
 
@@ -647,7 +660,7 @@ impl MeterThread {
         // SAFETY: entries of its array. What they are of several moments is a hint.
         let mut held = entries.rev().take(64).map(|entry| unsafe { Metered::look(entry) });
         let held = held.find(|held| held.addr == addr)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract `other` is a mapped thread row.
         let since = unsafe { Self::had_since_at(other, &held) };
         CellRef::at(held.cell).map(|cell| (cell.site(), since))
     }

@@ -15,10 +15,12 @@ fn layout(bytes: usize) -> Layout {
 
 fn map(bytes: usize) -> *mut u8 {
     MAPPED.fetch_add(bytes, Relaxed);
-    // SAFETY: not of size 0.
+    // SAFETY: the layout's size is not 0: the pools ask for whole slabs or pages.
     unsafe { alloc_zeroed(layout(bytes)) }
 }
 
+/// # Safety
+/// `at` is from `map` with the same number of bytes, and nobody uses it.
 unsafe fn unmap(at: *mut u8, bytes: usize) {
     MAPPED.fetch_sub(bytes, Relaxed);
     // SAFETY: from `map`, the caller's promise.

@@ -18,7 +18,8 @@ static DESCR: Descr = Descr::new(1, Rules::KERNEL);
 fn an_operation_that_interrupts_one_is_counted_and_not_done() {
     let objects = objects(Switches::PATCHED);
     let local = objects.start_local();
-    // SAFETY: this thread's.
+    // SAFETY: `start_local` made `local` for this thread and returns null or a part that stays
+    // mapped.
     let own = unsafe { local.as_ref() };
     objects.apply(own, &DESCR, 0x1000, Operation::Init, at(1), 0);
     let mut looked = 0;
@@ -55,9 +56,13 @@ static ANSWERS: AtomicU64 = AtomicU64::new(0);
 
 /// A type's function that does what programs do: it reports operations on objects, this one
 /// included.
+///
+/// # Safety
+/// The caller need not promise anything: only the address of the object is used.
 unsafe extern "C" fn is_static(addr: *mut c_void) -> bool {
     let (objects, local) = (ASKED.load(Relaxed), ASKED_FROM.load(Relaxed));
-    // SAFETY: the test's.
+    // SAFETY: the test stored a leaked `Objects` and its thread's own part before any call could
+    // come here.
     let (objects, own) = unsafe { (&*objects, local.as_ref()) };
     let other = addr as u64 + 8;
     objects.apply(own, &DESCR, other, Operation::Init, at(1), 0);
@@ -73,7 +78,8 @@ fn a_types_function_may_tell_of_objects() {
     let local = objects.start_local();
     ASKED.store((&raw const *objects).cast_mut(), Relaxed);
     ASKED_FROM.store(local, Relaxed);
-    // SAFETY: this thread's.
+    // SAFETY: `start_local` made `local` for this thread and returns null or a part that stays
+    // mapped.
     let own = unsafe { local.as_ref() };
     assert!(objects.apply(own, &ASKING, 0x1000, Operation::Activate, at(2), 0).is_none());
     assert_eq!(objects.state(own, 2, 0x1000).unwrap().state, State::Active);
@@ -87,7 +93,8 @@ fn a_types_function_may_tell_of_objects() {
 fn who_is_told_may_tell_of_objects() {
     let objects = objects(Switches::PATCHED);
     let local = objects.start_local();
-    // SAFETY: this thread's.
+    // SAFETY: `start_local` made `local` for this thread and returns null or a part that stays
+    // mapped.
     let own = unsafe { local.as_ref() };
     for addr in [0x1000, 0x1008, 0x1010] {
         objects.apply(own, &DESCR, addr, Operation::Init, at(1), 0);
@@ -112,7 +119,8 @@ fn while_another_is_within(objects: &'static Objects, then: impl FnOnce()) {
     thread::scope(move |scope| {
         scope.spawn(move || {
             let local = objects.start_local();
-            // SAFETY: this thread's.
+            // SAFETY: `start_local` made `local` for this thread and returns null or a part that
+            // stays mapped.
             objects.for_each(unsafe { local.as_ref() }, &mut |tracked| {
                 if tracked.addr == 0x1000 {
                     within.send(()).unwrap();
@@ -133,7 +141,8 @@ fn a_lock_that_cannot_be_had_turns_it_off() {
     let objects = objects_over(&HASTY, Switches::PATCHED);
     while_another_is_within(objects, || {
         let local = objects.start_local();
-        // SAFETY: this thread's.
+        // SAFETY: `start_local` made `local` for this thread and returns null or a part that stays
+        // mapped.
         let own = unsafe { local.as_ref() };
         objects.apply(own, &DESCR, 0x2000, Operation::Init, at(1), 0);
         assert!(objects.is_on());
@@ -148,7 +157,8 @@ fn a_lock_that_cannot_be_had_turns_it_off() {
 fn a_forked_child_goes_on() {
     let objects = objects(Switches::PATCHED);
     let local = objects.start_local();
-    // SAFETY: this thread's.
+    // SAFETY: `start_local` made `local` for this thread and returns null or a part that stays
+    // mapped.
     let own = unsafe { local.as_ref() };
     objects.apply(own, &DESCR, 0x7000, Operation::Init, at(1), 0);
     while_another_is_within(objects, || {
@@ -163,7 +173,7 @@ fn a_forked_child_goes_on() {
         let fault = objects.apply(own, &DESCR, 0x1000, Operation::Init, at(6), 0).unwrap();
         assert_eq!((fault.active, fault.init.stack), (at(5), 0));
         // In a grandchild neither is that.
-        // SAFETY: as above.
+        // SAFETY: the other thread does nothing until the test is over.
         unsafe { objects.forked(local) };
         let fault = objects.apply(own, &DESCR, 0x1000, Operation::Init, at(7), 0).unwrap();
         assert_eq!((fault.active.stack, fault.active.time_ns), (0, 5));
@@ -189,7 +199,7 @@ fn records_of_threads_that_are_not_there_are_not_lost() {
     for (i, local) in [own, other, another].into_iter().enumerate() {
         objects.apply(local, &DESCR, 0x1000 + i as u64 * 8, Operation::Init, at(1), 0);
     }
-    // SAFETY: not used any more.
+    // SAFETY: the test does not use `ended` after this line, and no thread runs with it.
     unsafe { objects.end_local(ended) };
     let before = objects.stats();
     assert_eq!((before.pool_pcp_free, before.pool_used), (30, 3));

@@ -34,12 +34,13 @@ fn without_memory_it_turns_itself_off() {
             LEFT.set(mappings);
             let objects: &Objects = Box::leak(Box::new(Objects::new()));
             let row = Box::leak(Box::new(ObjectPools::default()));
-            // SAFETY: leaked.
+            // SAFETY: the row was leaked, so it stays valid until the process ends.
             unsafe { objects.publish_to(row) };
             objects.start(&SOURCE, switches);
             let local = objects.start_local();
             assert_eq!((local.is_null(), objects.is_on()), (mappings == 0, mappings != 0));
-            // SAFETY: this thread's.
+            // SAFETY: `start_local` returned `local` to this thread: null or a part that stays
+            // mapped.
             let own = unsafe { local.as_ref() };
             let tell = |addr, op| objects.apply(own, &DESCR, addr, op, at(1), 0);
             let mut tracked = 0;
@@ -157,9 +158,9 @@ fn freeing_waits_while_use_rises() {
 fn the_row_is_brought_up_to_date() {
     let objects = host::objects(Switches::PATCHED);
     let row: *mut ObjectPools = Box::leak(Box::new(ObjectPools::default()));
-    // SAFETY: leaked.
+    // SAFETY: the row was leaked, so it stays valid until the process ends.
     unsafe { objects.publish_to(row) };
-    // SAFETY: as above; read while nobody writes it.
+    // SAFETY: the row was leaked, so it stays valid; read while nobody writes it.
     let used = || unsafe { (&raw const (*row).pool_used).read_volatile() };
     let tell =
         |addr, ms: u64| objects.apply(None, &DESCR, addr, Operation::Init, at(ms * 1_000_000), 0);
@@ -172,7 +173,7 @@ fn the_row_is_brought_up_to_date() {
     tell(256, 111);
     objects.publish();
     assert_eq!(used(), 4);
-    // SAFETY: nowhere.
+    // SAFETY: null asks for no publication at all, so there is no row to keep valid.
     unsafe { objects.publish_to(std::ptr::null_mut()) };
     tell(320, 1000);
     objects.publish();

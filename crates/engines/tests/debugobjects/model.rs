@@ -30,6 +30,8 @@ fn is_static(addr: u64) -> bool {
     addr & 0x10 != 0
 }
 
+/// # Safety
+/// The caller need not promise anything: only the address of the object is used.
 unsafe extern "C" fn ask(addr: *mut std::ffi::c_void) -> bool {
     is_static(addr as u64)
 }

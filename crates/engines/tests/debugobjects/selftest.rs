@@ -26,22 +26,32 @@ fn tell(op: Operation) -> bool {
     OBJECTS.get().unwrap().apply(None, &DESCR, ADDR, op, at(1), 0).is_some()
 }
 
+/// # Safety
+/// The caller need not promise anything: the object's address is not used.
 unsafe extern "C" fn is_static(_: *mut c_void) -> bool {
     STATIC_INIT.get()
 }
 
+/// # Safety
+/// The caller need not promise anything: the object's address is not used.
 unsafe extern "C" fn fixup_init(_: *mut c_void, state: u32) -> bool {
     repair(state, &[Operation::Deactivate, Operation::Init])
 }
 
+/// # Safety
+/// The caller need not promise anything: the object's address is not used.
 unsafe extern "C" fn fixup_activate(_: *mut c_void, state: u32) -> bool {
     repair(state, &[Operation::Deactivate, Operation::Activate])
 }
 
+/// # Safety
+/// The caller need not promise anything: the object's address is not used.
 unsafe extern "C" fn fixup_destroy(_: *mut c_void, state: u32) -> bool {
     repair(state, &[Operation::Deactivate, Operation::Destroy])
 }
 
+/// # Safety
+/// The caller need not promise anything: the object's address is not used.
 unsafe extern "C" fn fixup_free(_: *mut c_void, state: u32) -> bool {
     repair(state, &[Operation::Deactivate, Operation::Free])
 }
@@ -131,6 +141,8 @@ fn the_kernels_selftest_passes() {
 /// What was reported, in its order, with the fixup's calls in between.
 static HEARD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
+/// # Safety
+/// The caller need not promise anything: the object's address is not used.
 unsafe extern "C" fn fixup_heard(_: *mut c_void, _: u32) -> bool {
     HEARD.lock().unwrap().push("fixup");
     true

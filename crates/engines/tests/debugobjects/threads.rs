@@ -36,7 +36,8 @@ fn run(switches: Switches) {
                     } else {
                         objects.start_local()
                     };
-                    // SAFETY: this thread's.
+                    // SAFETY: `local` is null or came from `start_local` in this thread, and parts
+                    // stay mapped.
                     let own = unsafe { local.as_ref() };
                     let tell = |i, op| {
                         // Time goes on, so that records go back to the slab meanwhile.
@@ -66,7 +67,8 @@ fn run(switches: Switches) {
                         objects.check_no_obj_freed(own, range, how, now, &mut |_| panic!());
                         assert!(objects.state(own, 1, addr(me, i)).is_none());
                     }
-                    // SAFETY: not used any more.
+                    // SAFETY: this thread made `local` in this round and does not use it after this
+                    // line.
                     unsafe { objects.end_local(local) };
                 }
             });

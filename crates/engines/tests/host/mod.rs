@@ -30,7 +30,7 @@ impl Host {
 
     /// In [`PAGES`] zeroed pages, which stay.
     pub fn at(base: *mut u8) -> Self {
-        // SAFETY: the caller's pages.
+        // SAFETY: the caller gives `PAGES` zeroed pages that stay and that nobody else uses.
         let writer = unsafe { Writer::create(base, PAGES * PAGE, |_, _| Ok(()), |_| {}) };
         let mut core = Core::new(writer.expect("room for a ledger"));
         let main = core.thread_start(1, 1, 0, 0).expect("a thread");
@@ -87,7 +87,8 @@ impl Host {
 
     pub fn end(&mut self, thread: *mut ThreadState) -> u32 {
         let id = state(thread).id();
-        // SAFETY: nobody uses it again.
+        // SAFETY: the caller has no other reference to `thread` and does not use it after this
+        // call.
         unsafe { self.core.thread_exit(thread, 3) };
         id
     }

@@ -23,7 +23,8 @@ impl Pools {
                 return Ok(record);
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by our contract `local` belongs to this thread and is marked busy, as
+        // `take_global` demands.
         unsafe { self.take_global(local, env) }
     }
 
@@ -73,18 +74,20 @@ impl Pools {
         let local = local.filter(|_| env.switches.has(Switches::THREAD_POOLS));
         while let Some(record) = list.pop() {
             let Some(local) = local else {
-                // SAFETY: just taken.
+                // SAFETY: `record` was just taken off `list`, so nobody else has it. There is no
+                // `local` to own.
                 unsafe { self.give_global(None, record, env)? };
                 continue;
             };
             // SAFETY: the thread's own, the caller's promise.
             let pool = unsafe { &mut *local.pool.get() };
             if pool.len() < LOCAL {
-                // SAFETY: just taken.
+                // SAFETY: `record` was just taken off `list`, so nobody else has it.
                 unsafe { pool.push(record, batched(env)) };
                 local.free.store(pool.len(), Relaxed);
             } else {
-                // SAFETY: the caller's promise; just taken.
+                // SAFETY: by contract `local` is this thread's, and nobody has the record, as it
+                // was just taken off `list`.
                 unsafe { self.give_global(Some(local), record, env)? };
             }
         }
@@ -111,11 +114,12 @@ impl Pools {
                 // SAFETY: the thread's own, the caller's promise.
                 let pool = unsafe { &mut *local.pool.get() };
                 pool.move_batch(to, batched(env));
-                // SAFETY: nobody's, the caller's promise.
+                // SAFETY: by this function's contract `record` belongs to nobody.
                 unsafe { pool.push(record, batched(env)) };
                 local.free.store(pool.len(), Relaxed);
             }
-            // SAFETY: nobody's, the caller's promise.
+            // SAFETY: by contract `record` belongs to nobody, and `guard` keeps others off the
+            // global pool.
             None => unsafe { to.push(record, batched(env)) },
         }
         self.unlock(guard);

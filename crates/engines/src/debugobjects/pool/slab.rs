@@ -80,7 +80,8 @@ impl Slab {
         let mut unused: *mut Header = null_mut();
         let mut inner = self.inner.lock(&env.patience).ok_or(Trouble::Stuck)?;
         while let Some(record) = list.pop() {
-            // SAFETY: records come from `take`.
+            // SAFETY: every record given back came from `take`, so it lies in a live slab of this
+            // allocator.
             let empty = unsafe { inner.give(record) };
             if let Some(slab) = empty {
                 // SAFETY: it is linked nowhere now.
@@ -124,7 +125,7 @@ impl Inner {
     unsafe fn adopt(&mut self, slab: *mut Header, era: u32) {
         let fresh =
             Header { next: null_mut(), prev: null_mut(), free: List::new(), cut: 0, used: 0, era };
-        // SAFETY: the caller's promise.
+        // SAFETY: by contract `slab` is a fresh, writable mapping that no other thread knows yet.
         unsafe {
             slab.write(fresh);
             self.link(slab);
@@ -135,7 +136,7 @@ impl Inner {
     /// # Safety
     /// `slab` is ours and not in the list.
     unsafe fn link(&mut self, slab: *mut Header) {
-        // SAFETY: the caller's promise; the list's mappings are live.
+        // SAFETY: by contract `slab` is ours and not in the list; the list's mappings are live.
         unsafe {
             ((*slab).prev, (*slab).next) = (null_mut(), self.partial);
             if let Some(next) = self.partial.as_mut() {
@@ -148,7 +149,7 @@ impl Inner {
     /// # Safety
     /// `slab` is in the list.
     unsafe fn unlink(&mut self, slab: *mut Header) {
-        // SAFETY: the caller's promise; the list's mappings are live.
+        // SAFETY: by contract `slab` is in the list; the list's mappings are live.
         unsafe {
             let (prev, next) = ((*slab).prev, (*slab).next);
             match prev.as_mut() {
@@ -177,7 +178,8 @@ impl Inner {
                     unsafe { (&raw mut *slab).cast::<u8>().add(at) }
                 });
                 slab.used += 1;
-                // SAFETY: it was free.
+                // SAFETY: the record was on the slab's free list or never handed out, so nobody has
+                // it.
                 unsafe { list.push(record) };
             }
             if slab.used == RECORDS {

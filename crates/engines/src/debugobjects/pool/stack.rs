@@ -81,7 +81,7 @@ impl Stack {
             let open = self.open.take();
             self.push_whole(open);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract the record belongs to nobody.
         unsafe { self.open.push(record) };
     }
 
@@ -119,7 +119,7 @@ impl Stack {
         while moved < BATCH
             && let Some(record) = self.open.pop()
         {
-            // SAFETY: just taken.
+            // SAFETY: the record was just taken off `self.open`, so nobody has it.
             unsafe { to.push(record, batched) };
             moved += 1;
         }
@@ -132,7 +132,7 @@ impl Stack {
             return self.push_whole(list);
         }
         while let Some(record) = list.pop() {
-            // SAFETY: just taken.
+            // SAFETY: the record was just taken off `list`, so nobody has it.
             unsafe { self.push(record, batched) };
         }
     }
@@ -146,7 +146,7 @@ impl Stack {
         while list.len < max
             && let Some(record) = self.pop()
         {
-            // SAFETY: just taken.
+            // SAFETY: `pop` just took the record off this stack, so nobody has it.
             unsafe { list.push(record) };
         }
         list

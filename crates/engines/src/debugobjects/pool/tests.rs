@@ -12,10 +12,12 @@ use super::{BATCH, Env, LOCAL, POOL_SIZE, Pools, Source, Switches};
 use crate::debugobjects::Local;
 
 fn map(bytes: usize) -> *mut u8 {
-    // SAFETY: not of size 0.
+    // SAFETY: the layout's size is not 0: callers ask for whole pages or slabs.
     unsafe { alloc_zeroed(Layout::from_size_align(bytes, bytes).unwrap()) }
 }
 
+/// # Safety
+/// `at` is from `map` with the same number of bytes, and nobody uses it.
 unsafe fn unmap(at: *mut u8, bytes: usize) {
     // SAFETY: from `map`, the caller's promise.
     unsafe { dealloc(at, Layout::from_size_align(bytes, bytes).unwrap()) }
@@ -33,9 +35,9 @@ fn take(pools: &Pools, local: *mut Local, n: u32, env: &Env) -> List {
     let mut list = List::new();
     for _ in 0..n {
         pools.fill(env).unwrap();
-        // SAFETY: the test's only thread.
+        // SAFETY: this is the test's only thread, so no other thread uses `local`.
         let record = unsafe { pools.take(local.as_ref(), env) }.unwrap();
-        // SAFETY: just taken.
+        // SAFETY: `take` just returned the record, so nobody else has it.
         unsafe { list.push(record) };
     }
     list
@@ -67,7 +69,8 @@ fn pools_whose_lock_was_held_at_a_fork_are_left_alone() {
         // There is more, and what was had before can be given up: its memory is not used again.
         let new = take(&pools, mine, 3000, &child);
         for list in [ours, others, new] {
-            // SAFETY: the test's only thread.
+            // SAFETY: this is the test's only thread, so no other thread uses `mine` or the records
+            // of `list`.
             unsafe { pools.give(mine.as_ref(), list, &child) }.unwrap();
         }
         pools.free_excess(u64::MAX / 2, &child).unwrap();
@@ -84,7 +87,7 @@ fn records_of_a_thread_within_an_operation_at_a_fork_are_left_alone() {
     let _records = take(&pools, theirs, 1, &parent);
     let before = pools.stats();
     assert_eq!(before.pool_pcp_free, u64::from(BATCH) - 1);
-    // SAFETY: live.
+    // SAFETY: `theirs` came from `start_local`, and its memory stays mapped.
     let busy = Local::begin(unsafe { theirs.as_ref() });
     pools.forked(mine, 1, &child);
     std::mem::forget(busy);
@@ -151,7 +154,7 @@ fn shuffle(batched: bool) {
             0 => {
                 for _ in 0..random(40) {
                     let Some(record) = free.pop() else { break };
-                    // SAFETY: nobody's.
+                    // SAFETY: the record was just popped off `free`, so nobody else has it.
                     unsafe { stacks[which].push(record, batched) };
                 }
             }

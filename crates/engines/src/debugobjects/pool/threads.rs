@@ -51,7 +51,8 @@ impl Pools {
         // SAFETY: spare ones are live, and changed under the lock.
         let spare = unsafe { local.as_ref() };
         if let Some(spare) = spare {
-            // SAFETY: as above.
+            // SAFETY: spare parts are live, and this thread holds the pools' lock, under which
+            // alone `spare` changes.
             guard.spare = unsafe { spare.spare.get().replace(null_mut()) };
         }
         self.unlock(guard);
@@ -68,7 +69,7 @@ impl Pools {
         let global = &mut *guard;
         let threads = &self.gauges.0.threads;
         threads.store(threads.load(Relaxed).saturating_sub(1), Relaxed);
-        // SAFETY: live, the caller's promise.
+        // SAFETY: by contract `local` came from `start_local`, whose memory stays mapped.
         let own = unsafe { &*local };
         // A handler that never returned left it in the middle of something: it is used no more.
         if !own.is_busy() {
@@ -82,7 +83,7 @@ impl Pools {
                 }
             }
             own.free.store(0, Relaxed);
-            // SAFETY: under the lock.
+            // SAFETY: `guard` holds the pools' lock, under which alone `spare` of any part changes.
             unsafe { *own.spare.get() = global.spare };
             global.spare = local;
         }
@@ -115,7 +116,8 @@ impl Pools {
                 // SAFETY: its thread is not there.
                 let pool = unsafe { &mut *local.pool.get() };
                 while pool.move_batch(&mut global.pool, batched(env)) > 0 {}
-                // SAFETY: under the lock.
+                // SAFETY: `guard` holds the pools' lock, under which alone `spare` of any part
+                // changes.
                 unsafe { *local.spare.get() = global.spare };
                 global.spare = at;
             }
