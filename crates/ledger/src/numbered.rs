@@ -69,7 +69,7 @@ impl Numbers {
         let (old, count) = (self.slots, self.capacity);
         (self.slots, self.capacity) = (slots.cast(), capacity);
         for i in 0..count as usize {
-            // SAFETY: within the old slots.
+            // SAFETY: `i` is below the old capacity, so this reads one of the old slots.
             let slot = unsafe { old.add(i).read() };
             if slot.number != 0 {
                 self.put(slot);
@@ -84,7 +84,8 @@ impl Numbers {
     }
 
     fn at(&self, i: u64) -> *mut Slot {
-        // SAFETY: within the slots.
+        // SAFETY: the mask keeps the index below the capacity, so the pointer stays within the
+        // slots.
         unsafe { self.slots.add((i & (self.capacity - 1)) as usize) }
     }
 
@@ -116,7 +117,8 @@ impl Numbers {
         }
         let first = self.home(number);
         for i in first..first + self.capacity {
-            // SAFETY: as in `put`.
+            // SAFETY: `at` stays within the slots, and only the writer, which owns this table,
+            // writes them.
             match unsafe { (*self.at(i)).number } {
                 0 => return None,
                 it if it == number => return Some(i),
@@ -129,18 +131,21 @@ impl Numbers {
     /// The place of row `number`.
     #[inline]
     pub fn place(&self, number: u32) -> Option<u32> {
-        // SAFETY: `find` gave a slot.
+        // SAFETY: `find` returned the position of a slot in use, and only the owner of this table
+        // writes it.
         self.find(number).map(|i| unsafe { (*self.at(i)).place })
     }
 
     /// Forgets row `number`. Returns its place.
     pub fn remove(&mut self, number: u32) -> Option<u32> {
         let mut hole = self.find(number)?;
-        // SAFETY: `find` gave a slot.
+        // SAFETY: `find` returned the position of a slot in use, and only the owner of this table
+        // writes it.
         let place = unsafe { (*self.at(hole)).place };
         // What follows moves up, as far as it may: no search ends at the hole that should not.
         for i in hole + 1..hole + self.capacity {
-            // SAFETY: as in `put`.
+            // SAFETY: `at` stays within the slots, and only the writer, which owns this table,
+            // writes them.
             let slot = unsafe { self.at(i).read() };
             if slot.number == 0 {
                 break;
@@ -148,12 +153,12 @@ impl Numbers {
             let mask = self.capacity - 1;
             let from_home = i.wrapping_sub(self.home(slot.number)) & mask;
             if from_home >= (i.wrapping_sub(hole) & mask) {
-                // SAFETY: as above.
+                // SAFETY: `hole` is a slot of this table, and `&mut self` excludes other writers.
                 unsafe { self.at(hole).write(slot) };
                 hole = i;
             }
         }
-        // SAFETY: as above.
+        // SAFETY: `hole` is a slot of this table, and `&mut self` excludes other writers.
         unsafe { self.at(hole).write(Slot { number: 0, place: 0 }) };
         self.len -= 1;
         Some(place)

@@ -661,7 +661,7 @@ pub(crate) fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
         if data >= limit {
             break;
         }
-        // SAFETY: as above.
+        // SAFETY: lseek gets a descriptor that we own, and nothing relies on its position.
         let hole = unsafe { lseek(file.as_raw_fd(), data, SEEK_HOLE) };
         if hole <= data {
             return there;

@@ -154,7 +154,8 @@ impl Writer {
             self.free[class] = unsafe { at.cast::<u64>().read() };
             // The text that was there before may have needed less of it.
             self.store(offset, offset + stored as u64)?;
-            // SAFETY: committed just now.
+            // SAFETY: `store` just committed these `stored` bytes of the freed extent, which nobody
+            // else uses.
             unsafe { ptr::write_bytes(at, 0, stored) };
             return Some(offset);
         }
@@ -314,7 +315,7 @@ impl Writer {
         match R::SHARED {
             // SAFETY: there is room for this row, and nobody has its id yet.
             false => unsafe { at.write(row) },
-            // SAFETY: as above.
+            // SAFETY: there is room for this row, and nobody has its id yet.
             true => unsafe { write_words(at, &row) },
         }
         // SAFETY: the state word of the row just written; aligned, as rows are.
@@ -408,7 +409,7 @@ impl Writer {
     /// of several such changes is the first ones.
     pub fn set<R: Row>(&mut self, id: u32, word: impl FnOnce(&mut R) -> &mut u32, value: u32) {
         const { assert!(!R::SHARED, "no reference to a row that other threads write") };
-        // SAFETY: as in `update`.
+        // SAFETY: `row_ptr` is null or a mapped row, and `&mut self` excludes the other writers.
         let Some(row) = (unsafe { self.row_ptr::<R>(id).as_mut() }) else { return };
         let word = word(row);
         if *word == value {
@@ -647,12 +648,13 @@ mod tests {
 
     fn writer(pages: usize) -> (Writer, usize) {
         let (_, at) = memory(pages);
-        // SAFETY: leaked, zeroed, aligned.
+        // SAFETY: `memory` returns leaked, zeroed, page-aligned pages that nobody else uses.
         (unsafe { Writer::create(at, pages * PAGE, |_, _| Ok(()), |_| {}) }.unwrap(), pages * PAGE)
     }
 
     fn bytes(writer: &Writer, len: usize) -> std::vec::Vec<u8> {
-        // SAFETY: the test's buffer.
+        // SAFETY: the writer's ledger begins at offset 0 of the test's leaked buffer, which has
+        // `len` bytes.
         unsafe { std::slice::from_raw_parts(writer.at(0), len) }.to_vec()
     }
 
@@ -725,7 +727,7 @@ mod tests {
             Ok(())
         }
         let (_, at) = memory(4000);
-        // SAFETY: leaked, zeroed, aligned.
+        // SAFETY: `memory` returns leaked, zeroed, page-aligned pages that nobody else uses.
         let mut w = unsafe { Writer::create(at, 4000 * PAGE, commit, |_| {}) }.unwrap();
         // There is room yet where the first small things are.
         let before = STORED.load(Relaxed) - FIRST_SMALL;
@@ -746,7 +748,7 @@ mod tests {
             LEFT.fetch_update(Relaxed, Relaxed, less).map(drop).map_err(|_| stopped::NO_SPACE)
         }
         let (_, at) = memory(4000);
-        // SAFETY: leaked, zeroed, aligned.
+        // SAFETY: `memory` returns leaked, zeroed, page-aligned pages that nobody else uses.
         let mut w = unsafe { Writer::create(at, 4000 * PAGE, commit, |_| {}) }.unwrap();
         let fill = |w: &mut Writer| std::iter::from_fn(|| w.push(Lock::default())).count();
         assert!((100..40 * PAGE / size_of::<Lock>()).contains(&fill(&mut w)));
@@ -766,9 +768,9 @@ mod tests {
             sizes.iter().map(|&size| (w.alloc(size).unwrap(), size as u64)).collect();
         for &(offset, size) in &given {
             let at = w.at(offset);
-            // SAFETY: allocated just now.
+            // SAFETY: `alloc` just returned this extent of `size` bytes, and nobody else uses it.
             assert!((0..size as usize).all(|i| unsafe { at.add(i).read() } == 0));
-            // SAFETY: as above.
+            // SAFETY: `alloc` just returned this extent of `size` bytes, and nobody else uses it.
             unsafe { ptr::write_bytes(at, 1, size as usize) };
             assert!(offset.is_multiple_of(SMALL_ALIGN as u64));
         }
