@@ -177,7 +177,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
         if !self.has_visible() || self.take_back(deadline) {
             return true;
         }
-        // SAFETY: locked above.
+        // SAFETY: `lock_exclusive_until` above took `self.lock` for this thread.
         unsafe { self.lock.unlock_exclusive() };
         false
     }
@@ -191,7 +191,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
         if !self.has_visible() || self.try_take_back() {
             return true;
         }
-        // SAFETY: locked above.
+        // SAFETY: `try_lock_exclusive` above took `self.lock` for this thread.
         unsafe { self.lock.unlock_exclusive() };
         false
     }
@@ -202,7 +202,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has it to write.
     #[inline]
     pub unsafe fn unlock_exclusive(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller writes, so it holds `self.lock` exclusively.
         unsafe { self.lock.unlock_exclusive() };
     }
 
@@ -212,7 +212,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has it to write.
     #[inline]
     pub unsafe fn unlock_exclusive_fair(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller writes, so it holds `self.lock` exclusively.
         unsafe { self.lock.unlock_exclusive_fair() };
     }
 
@@ -222,7 +222,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has the lock to write.
     #[inline]
     pub unsafe fn downgrade(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller writes, so it holds `self.lock` exclusively.
         unsafe { self.lock.downgrade() };
     }
 
@@ -232,7 +232,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has the lock to write.
     #[inline]
     pub unsafe fn downgrade_to_upgradable(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller writes, so it holds `self.lock` exclusively.
         unsafe { self.lock.downgrade_to_upgradable() };
     }
 
@@ -261,7 +261,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has it so.
     #[inline]
     pub unsafe fn unlock_upgradable(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller is the upgradable reader, so it holds `self.lock` as that.
         unsafe { self.lock.unlock_upgradable() };
     }
 
@@ -271,7 +271,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has it so.
     #[inline]
     pub unsafe fn unlock_upgradable_fair(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller is the upgradable reader, so it holds `self.lock` as that.
         unsafe { self.lock.unlock_upgradable_fair() };
     }
 
@@ -281,7 +281,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has the lock as an upgradable reader.
     #[inline]
     pub unsafe fn downgrade_upgradable(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller is the upgradable reader, so it holds `self.lock` as that.
         unsafe { self.lock.downgrade_upgradable() };
     }
 
@@ -292,7 +292,7 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// The calling thread has the lock as an upgradable reader.
     #[inline]
     pub unsafe fn upgrade(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller is the upgradable reader, so it holds `self.lock` as that.
         unsafe { self.upgrade_until(None) };
     }
 
@@ -302,14 +302,14 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
     pub unsafe fn upgrade_until(&self, deadline: Option<u64>) -> bool {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller is the upgradable reader, so it holds `self.lock` as that.
         if !unsafe { self.lock.upgrade_until(deadline) } {
             return false;
         }
         if !self.has_visible() || self.take_back(deadline) {
             return true;
         }
-        // SAFETY: upgraded above.
+        // SAFETY: `upgrade_until` above made this thread the writer of `self.lock`.
         unsafe { self.lock.downgrade_to_upgradable() };
         false
     }
@@ -319,14 +319,14 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
     pub unsafe fn try_upgrade(&self) -> bool {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller is the upgradable reader, so it holds `self.lock` as that.
         if !unsafe { self.lock.try_upgrade() } {
             return false;
         }
         if !self.has_visible() || self.try_take_back() {
             return true;
         }
-        // SAFETY: upgraded above.
+        // SAFETY: `try_upgrade` above made this thread the writer of `self.lock`.
         unsafe { self.lock.downgrade_to_upgradable() };
         false
     }

@@ -48,7 +48,7 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     #[track_caller]
     pub fn lock(&self) {
         if self.is_mine() {
-            // SAFETY: ours.
+            // SAFETY: `is_mine` found this task the owner, and only the owner accesses the depth.
             unsafe { *self.depth.get() += 1 };
         } else {
             self.raw.lock();
@@ -62,7 +62,7 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     pub fn try_lock(&self) -> bool {
         let mine = self.is_mine();
         if mine {
-            // SAFETY: ours.
+            // SAFETY: `is_mine` found this task the owner, and only the owner accesses the depth.
             unsafe { *self.depth.get() += 1 };
         } else if self.raw.try_lock() {
             self.begin(0);
@@ -79,10 +79,11 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     #[inline]
     #[track_caller]
     pub unsafe fn unlock(&self) {
-        // SAFETY: ours.
+        // SAFETY: by contract this task owns the lock, and only the owner accesses the depth.
         let depth = unsafe { &mut *self.depth.get() };
         if *depth == 0 {
-            // SAFETY: ours.
+            // SAFETY: by contract this task owns the lock, as `end` demands, and the depth says
+            // that this is its last hold.
             unsafe { self.end() };
         } else {
             *depth -= 1;
@@ -92,7 +93,7 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     /// How often the calling task has taken the lock again; none: it does not have it (the kernel's
     /// `lock_depth`).
     pub fn depth(&self) -> Option<u32> {
-        // SAFETY: ours.
+        // SAFETY: `is_mine` found this task the owner, and only the owner accesses the depth.
         self.is_mine().then(|| unsafe { *self.depth.get() })
     }
 
@@ -121,7 +122,7 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     pub fn release(&self) -> Released {
         let depth = self.depth();
         if depth.is_some() {
-            // SAFETY: ours.
+            // SAFETY: `depth` returned a value, so this task owns the lock, as `end` demands.
             unsafe { self.end() };
         }
         Released(depth)
@@ -161,7 +162,8 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     fn begin(&self, depth: u32) {
         // Relaxed: for ourselves.
         self.owner.store(P::current().number(), Relaxed);
-        // SAFETY: ours.
+        // SAFETY: the caller has just taken `raw`, so this task owns the lock, and only the owner
+        // accesses the depth.
         unsafe { *self.depth.get() = depth };
     }
 
@@ -172,7 +174,7 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     unsafe fn end(&self) {
         // Relaxed: as in `begin`; the next owner's store comes after it by the lock's own order.
         self.owner.store(NOBODY, Relaxed);
-        // SAFETY: as our caller promises.
+        // SAFETY: by this function's contract the task holds the lock, and so `raw`.
         unsafe { self.raw.unlock() };
     }
 }

@@ -36,7 +36,7 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
     /// # Safety
     /// The calling thread holds the mutex.
     pub unsafe fn wait(&self, mutex: &M) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller holds `mutex`, as `wait_until` demands.
         unsafe { self.wait_until(mutex, None) };
     }
 
@@ -47,11 +47,12 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
     /// The calling thread holds the mutex.
     pub unsafe fn wait_until(&self, mutex: &M, deadline: Option<u64>) -> bool {
         let waiter = Waiter::new();
-        // SAFETY: it sleeps below.
+        // SAFETY: this thread sleeps with `waiter` below, and `waiter` does not move before that
+        // has returned.
         unsafe { self.waiters.lock().push(&waiter) };
-        // SAFETY: as our caller promises.
+        // SAFETY: by this function's contract the calling thread holds `mutex`.
         unsafe { mutex.unlock() };
-        // SAFETY: inserted above.
+        // SAFETY: `push` above put `waiter` into the queue of `self.waiters`.
         let notified = unsafe { waiter.sleep(&self.waiters, |waiters| waiters, deadline) };
         mutex.lock();
         waiter.wake_next();

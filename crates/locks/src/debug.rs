@@ -270,7 +270,7 @@ mod tests {
     /// Memory that nobody has initialised is zeroed, most often.
     #[test]
     fn a_zeroed_lock_has_bad_magic() {
-        // SAFETY: atomics of 0.
+        // SAFETY: the lock consists of atomics and integers, for which zeros are valid values.
         let lock = unsafe { core::mem::zeroed::<RawDebug<Linux, RawTas<Linux>>>() };
         assert_eq!(lock.lock(), Err(Misuse::BadMagic));
     }

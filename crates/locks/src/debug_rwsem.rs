@@ -137,7 +137,8 @@ impl<P: Platform> RawDebugRwSem<P> {
         // Relaxed, both: as above; nobody else reads yet.
         self.owner.store(NOBODY, Relaxed);
         self.readers.fetch_add(1, Relaxed);
-        // SAFETY: as in `up_write`.
+        // SAFETY: `check_writer` found this thread the owner, and only a thread that took it to
+        // write becomes that.
         unsafe { self.lock.downgrade_write() };
         Ok(())
     }

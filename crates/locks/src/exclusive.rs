@@ -46,7 +46,8 @@ pub unsafe trait Exclusive: Send + Sync {
 macro_rules! exclusive {
     ($([$($parameter:tt)*] $lock:ty, spins: $spins:literal;)*) => {
         $(
-            // SAFETY: its models check it.
+            // SAFETY: `lock` admits one thread at a time until `unlock`; the loom model of this
+            // type checks that.
             unsafe impl<$($parameter)*> Exclusive for $lock {
                 const SPINS: bool = $spins;
 
@@ -61,9 +62,11 @@ macro_rules! exclusive {
                 fn try_lock(&self) -> bool {
                     self.try_lock()
                 }
+                /// # Safety
+                /// The contract is that of `Exclusive::unlock`.
                 #[inline]
                 unsafe fn unlock(&self) {
-                    // SAFETY: as our caller promises.
+                    // SAFETY: by the trait's contract the calling thread holds this lock.
                     unsafe { self.unlock() };
                 }
                 fn is_locked(&self) -> bool {

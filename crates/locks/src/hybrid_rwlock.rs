@@ -288,7 +288,7 @@ impl<P: Platform> RawHybridRwLock<P> {
     /// The calling thread has the lock as an upgradable reader.
     #[inline]
     pub unsafe fn upgrade(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller is the upgradable reader, as `upgrade_until` demands.
         unsafe { self.upgrade_until(None) };
     }
 
@@ -407,7 +407,7 @@ impl<P: Platform> RawHybridRwLock<P> {
             return false;
         }
         let entered = self.enter_as_head(mode, begun, deadline);
-        // SAFETY: locked above.
+        // SAFETY: `lock_until` above took `self.queue` for this thread.
         unsafe { self.queue.unlock() };
         entered
     }

@@ -23,7 +23,8 @@ impl IrqFlags {
     /// The flags in a word from [`IrqFlags::to_bits`].
     pub fn from_bits(bits: u64) -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: as above; zeros are a set without signals.
+        // SAFETY: a set is larger than a word, made of integers, and signals 1 to 64 are its
+        // beginning; zeros are a set without signals.
         unsafe {
             set.as_mut_ptr().cast::<u64>().write_unaligned(bits);
             Self(set.assume_init())

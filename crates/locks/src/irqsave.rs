@@ -65,7 +65,8 @@ macro_rules! irqsave {
                 stringify!($try_irqsave), "`] that returned `flags`.")]
             #[inline]
             pub unsafe fn $irqrestore(&self, flags: IrqFlags) {
-                // SAFETY: as our caller promises.
+                // SAFETY: by contract this thread took the lock with the call that returned
+                // `flags`, and still holds it.
                 unsafe { self.$give() };
                 local_irq_restore(flags);
             }
@@ -105,7 +106,7 @@ impl<P: Platform> Mcs<P> {
     /// As for that.
     pub unsafe fn lock_irqsave(&self, node: &Node<P>) -> IrqFlags {
         let flags = local_irq_save();
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract `node` stays in place and unused until the unlock, as `lock` demands.
         unsafe { self.lock(node) };
         flags
     }
@@ -115,7 +116,8 @@ impl<P: Platform> Mcs<P> {
     /// # Safety
     /// As for that.
     pub unsafe fn try_lock_irqsave(&self, node: &Node<P>) -> Option<IrqFlags> {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract `node` stays in place and unused until the unlock, as `try_lock`
+        // demands.
         try_irqsave(|| unsafe { self.try_lock(node) })
     }
 
@@ -125,7 +127,7 @@ impl<P: Platform> Mcs<P> {
     /// As for that; taken by the [`Self::lock_irqsave`] or [`Self::try_lock_irqsave`] that returned
     /// `flags`.
     pub unsafe fn unlock_irqrestore(&self, node: &Node<P>, flags: IrqFlags) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract this thread took the lock with `node` and still holds it.
         unsafe { self.unlock(node) };
         local_irq_restore(flags);
     }

@@ -117,7 +117,7 @@ mod linux {
         /// The calling thread is in it, by the [`RawLocalLock::lock_irqsave`] that has returned
         /// `signals`.
         pub unsafe fn unlock_irqrestore(&self, signals: Signals) {
-            // SAFETY: as our caller promises.
+            // SAFETY: by contract this thread locked `self` with the call that returned `signals`.
             unsafe { self.unlock() };
             local_irq_restore(signals);
         }

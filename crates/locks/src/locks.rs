@@ -71,6 +71,8 @@ macro_rules! mutex {
                 self.try_lock().then(GuardNoSend::new)
             }
 
+            /// # Safety
+            /// The contract is that of `lock_api::RawMutex::unlock`.
             #[inline]
             unsafe fn unlock(&self, _: GuardNoSend) {
                 // SAFETY: the caller gives back its acquisition.
@@ -83,7 +85,8 @@ macro_rules! mutex {
         }
 
         $(
-            // SAFETY: as above; an attempt fails once the deadline has come.
+            // SAFETY: the lock excludes, as for its other acquisitions; an attempt fails once the
+            // deadline has come.
             unsafe impl lock_api::RawMutexTimed for $raw {
                 type Duration = Duration;
                 type Instant = Instant;
@@ -138,7 +141,8 @@ macro_rules! rwlock {
         #[doc = concat!("Has a [`", stringify!($lock), "`] locked to write as long as it lives.")]
         pub type $write<'a, T> = lock_api::RwLockWriteGuard<'a, $raw, T>;
 
-        // SAFETY: as for `mutex!`; readers exclude writers, and writers all.
+        // SAFETY: the lock excludes, and comments at its operations pair each Acquire with its
+        // Release; readers exclude writers, and writers all.
         unsafe impl lock_api::RawRwLock for $raw {
             const INIT: Self = Self::new();
             type SharedGuard = GuardNoSend;
@@ -155,6 +159,8 @@ macro_rules! rwlock {
                 self.$try_lock_shared().then(GuardNoSend::new)
             }
 
+            /// # Safety
+            /// The contract is that of `lock_api::RawRwLock::unlock_shared`.
             #[inline]
             unsafe fn unlock_shared(&self, _: GuardNoSend) {
                 // SAFETY: the caller gives back its acquisition.
@@ -172,6 +178,8 @@ macro_rules! rwlock {
                 self.$try_lock_exclusive().then(GuardNoSend::new)
             }
 
+            /// # Safety
+            /// The contract is that of `lock_api::RawRwLock::unlock_exclusive`.
             #[inline]
             unsafe fn unlock_exclusive(&self, _: GuardNoSend) {
                 // SAFETY: the caller gives back its acquisition.
@@ -188,8 +196,10 @@ macro_rules! rwlock {
         }
 
         $(
-            // SAFETY: as above; no writer comes in between.
+            // SAFETY: the lock excludes; no writer comes in between.
             unsafe impl lock_api::RawRwLockDowngrade for $raw {
+                /// # Safety
+                /// The contract is that of `lock_api::RawRwLockDowngrade::downgrade`.
                 #[inline]
                 unsafe fn downgrade(&self, guard: GuardNoSend) -> GuardNoSend {
                     // SAFETY: the caller gives back its acquisition.
@@ -200,7 +210,8 @@ macro_rules! rwlock {
         )?
 
         $(
-            // SAFETY: as above; an attempt fails once the deadline has come.
+            // SAFETY: the lock excludes, as for its other acquisitions; an attempt fails once the
+            // deadline has come.
             unsafe impl lock_api::RawRwLockTimed for $raw {
                 type Duration = Duration;
                 type Instant = Instant;
@@ -277,8 +288,10 @@ unsafe impl<M: Exclusive + lock_api::RawMutex> lock_api::RawCondvar for RawCondv
     const INIT: Self = Self::new();
     type RawMutex = M;
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawCondvar::wait`.
     unsafe fn wait(&self, mutex: &M, _: &mut M::Guard) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the calling thread holds `mutex`, whose guard it passes.
         unsafe { self.wait(mutex) };
     }
 
@@ -291,7 +304,8 @@ unsafe impl<M: Exclusive + lock_api::RawMutex> lock_api::RawCondvar for RawCondv
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the timed wait queues the waiter first and takes the mutex again at its end; no step
+// panics.
 unsafe impl<M> lock_api::RawCondvarTimed for RawCondvar<Linux, M>
 where
     M: Exclusive + lock_api::RawMutexTimed<Duration = Duration, Instant = Instant>,
@@ -300,9 +314,11 @@ where
         Instant::now().checked_add(*timeout)
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawCondvarTimed::wait_until`.
     unsafe fn wait_until(&self, mutex: &M, _: &mut M::Guard, timeout: &Instant) -> bool {
         let left = timeout.saturating_duration_since(Instant::now());
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the calling thread holds `mutex`, whose guard it passes.
         !unsafe { self.wait_until(mutex, deadline(left)) }
     }
 }

@@ -74,10 +74,14 @@ impl<P: Platform> Mcs<P> {
         }
     }
 
+    /// # Safety
+    /// `prev` is the exposed address of the node before `node` in the queue. Its owner keeps that
+    /// node until it has passed the lock on to `node`.
     #[cold]
     unsafe fn wait(node: &Node<P>, me: usize, prev: usize) {
-        // SAFETY: as our caller promises; it cannot go before it knows us. Release: pairs with the
-        // Acquires in `unlock`, so that the thread that passes the lock on finds our node ready.
+        // SAFETY: by contract the node at `prev` stays in the queue; it cannot go before it knows
+        // us. Release: pairs with the Acquires in `unlock`, so that the thread that passes the lock
+        // on finds our node ready.
         unsafe { &*core::ptr::with_exposed_provenance::<Node<P>>(prev) }.next.store(me, Release);
         // Acquire: pairs with the Release in `unlock`.
         await_until::<P>(|| node.locked.load(Acquire) != 0);

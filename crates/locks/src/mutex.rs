@@ -239,7 +239,8 @@ impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
             return false;
         }
         let taken = self.owner().spin(me, || true);
-        // SAFETY: locked above.
+        // SAFETY: the queue's `lock` above succeeded in this thread, which has not left the queue
+        // since.
         unsafe { self.parts.osq().unlock() };
         taken
     }

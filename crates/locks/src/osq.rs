@@ -235,7 +235,7 @@ mod tests {
                             thread::yield_now();
                         }
                         INSIDE.fetch_sub(1, Relaxed);
-                        // SAFETY: held.
+                        // SAFETY: this thread took `QUEUE` with `lock` above and still holds it.
                         unsafe { QUEUE.unlock() };
                     }
                 });

@@ -124,7 +124,8 @@ impl<P: Platform, L: Atomic<usize>> Owner<P, L> {
             // None: those who waited have given up.
             if let Some(first) = first {
                 self.pass_on(first.task());
-                // SAFETY: likewise.
+                // SAFETY: `first` is in the list, hence its sleeper is alive as long as we have the
+                // wait lock.
                 let wake = unsafe { Sleeper::tell(first.sleeper()) };
                 drop(waiters);
                 return wake.send();

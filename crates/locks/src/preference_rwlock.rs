@@ -227,7 +227,8 @@ impl<H: Halves> RawPreferenceRwLock<H> {
     #[inline]
     pub unsafe fn unlock(&self, mode: Mode, preference: Preference) {
         let address = &raw const self.state;
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller holds the lock in `mode`, or took it over from the thread
+        // that did.
         let state = unsafe { self.leave(mode) };
         // From here on the lock may be gone.
         if state & HELD == 0 && state != 0 {
@@ -241,7 +242,8 @@ impl<H: Halves> RawPreferenceRwLock<H> {
     /// As for [`RawPreferenceRwLock::unlock`].
     #[inline]
     pub unsafe fn unlock_inherited(&self, mode: Mode) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller holds the lock in `mode`, or took it over from the thread
+        // that did.
         unsafe { self.leave(mode) };
     }
 
@@ -323,6 +325,9 @@ impl<H: Halves> RawPreferenceRwLock<H> {
     }
 
     /// Leaves, and returns what the state is then.
+    ///
+    /// # Safety
+    /// The caller holds the lock in `mode`, or a thread that has left it to the caller does.
     #[inline]
     unsafe fn leave(&self, mode: Mode) -> u64 {
         // Release: pairs with the Acquire in `take`.
@@ -390,7 +395,7 @@ mod tests {
         assert_eq!(inherited.try_lock(Mode::Read, Preference::Writers), Err(Refused::Held));
         inherited.forget(inherited.waiters());
         assert_eq!(inherited.try_lock(Mode::Read, Preference::Writers), Ok(()));
-        // SAFETY: held twice.
+        // SAFETY: the lock was made with one reader, and `try_lock` above added a second.
         unsafe {
             inherited.unlock_inherited(Mode::Read);
             inherited.unlock(Mode::Read, Preference::Writers);
@@ -398,7 +403,7 @@ mod tests {
         assert_eq!(inherited.holder(), None);
 
         let released_first = lock(WRITER + WAITING_WRITER);
-        // SAFETY: held.
+        // SAFETY: `lock` made it as held by a writer, which nobody has released.
         unsafe { released_first.unlock_inherited(Mode::Write) };
         released_first.forget(released_first.waiters());
         assert_eq!(released_first.state.load(Relaxed), 0);

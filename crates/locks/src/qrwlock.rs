@@ -137,7 +137,7 @@ impl<P: Platform> RawQrwLock<P> {
         // it free.
         self.word.fetch_add(READER, Relaxed);
         self.await_writers_end();
-        // SAFETY: locked above.
+        // SAFETY: `lock` above took `self.queue` for this thread.
         unsafe { self.queue.unlock() };
     }
 
@@ -155,7 +155,7 @@ impl<P: Platform> RawQrwLock<P> {
             // Relaxed: a look.
             await_until::<P>(|| self.word.load(Relaxed) == WAITING && self.take_from(WAITING));
         }
-        // SAFETY: locked above.
+        // SAFETY: `lock` above took `self.queue` for this thread.
         unsafe { self.queue.unlock() };
     }
 }

@@ -279,7 +279,7 @@ mod tests {
         lock.lock();
         assert_eq!(lock.word(), LOCKED);
         assert!(!lock.try_lock());
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
         assert_eq!(lock.word(), 0);
     }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn unlock_leaves_all_but_its_byte() {
         let lock = RawQspinlock::at((7 << 18) | PENDING | LOCKED);
-        // SAFETY: made as held.
+        // SAFETY: the word was made with its LOCKED byte set, and nobody has cleared that since.
         unsafe { lock.unlock() };
         assert_eq!(lock.word(), (7 << 18) | PENDING);
     }
@@ -308,7 +308,7 @@ mod tests {
                 assert!(places.iter().all(Option::is_some));
                 lock.lock();
                 assert_eq!(lock.word(), LOCKED, "no tail");
-                // SAFETY: held.
+                // SAFETY: this thread took `lock` with `lock` above and still holds it.
                 unsafe { lock.unlock() };
                 places.into_iter().rev().for_each(drop);
             });
@@ -328,7 +328,7 @@ mod tests {
         let hold = |until: &AtomicU32| {
             lock.lock();
             await_until::<Linux>(|| until.load(Acquire) != 0);
-            // SAFETY: held.
+            // SAFETY: this thread took `lock` with `lock` above and still holds it.
             unsafe { lock.unlock() };
         };
         thread::scope(|scope| {
@@ -339,7 +339,8 @@ mod tests {
             let tail = lock.word() & TAIL_MASK;
             assert_eq!(lock.word(), tail | PENDING | LOCKED);
             assert!(tail >> 18 > 0 && tail & (3 << 16) == 0, "a CPU's first node");
-            // SAFETY: made as held.
+            // SAFETY: the word was made with its LOCKED byte set, and nobody has cleared that
+            // since.
             unsafe { lock.unlock() };
             lock.await_word(|word| word == tail | LOCKED);
             unlock_second.store(1, Release);

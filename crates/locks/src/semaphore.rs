@@ -50,10 +50,11 @@ impl<P: Platform> RawSemaphore<P> {
             return true;
         }
         let waiter = Waiter::new();
-        // SAFETY: it sleeps below.
+        // SAFETY: this thread sleeps with `waiter` below, and `waiter` does not move before that
+        // has returned.
         unsafe { state.waiters.push(&waiter) };
         drop(state);
-        // SAFETY: inserted above.
+        // SAFETY: `push` above put `waiter` into the queue of `state`.
         unsafe { waiter.sleep(&self.state, |state| &state.waiters, deadline) }
     }
 

@@ -178,7 +178,7 @@ impl<P: Platform> RawSeqLock<P> {
         }
         self.read_lock_exclusive();
         let result = section();
-        // SAFETY: locked above.
+        // SAFETY: `read_lock_exclusive` above locked it for this thread.
         unsafe { self.read_unlock_exclusive() };
         result
     }
@@ -196,7 +196,8 @@ impl<P: Platform> RawSeqLock<P> {
     /// The caller has it locked so.
     #[inline]
     pub unsafe fn read_unlock_exclusive(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the caller locked it with `read_lock_exclusive`, which took
+        // `self.lock`.
         unsafe { self.lock.unlock() };
     }
 
@@ -204,7 +205,7 @@ impl<P: Platform> RawSeqLock<P> {
     #[inline]
     pub fn write_lock(&self) {
         self.lock.lock();
-        // SAFETY: we have the lock.
+        // SAFETY: this thread took `self.lock` above, so it is the only writer.
         unsafe { self.count.begin_write() };
     }
 
@@ -213,7 +214,7 @@ impl<P: Platform> RawSeqLock<P> {
     pub fn try_write_lock(&self) -> bool {
         let taken = self.lock.try_lock();
         if taken {
-            // SAFETY: we have the lock.
+            // SAFETY: `try_lock` above took `self.lock` for this thread, so it is the only writer.
             unsafe { self.count.begin_write() };
         }
         taken
@@ -227,7 +228,7 @@ impl<P: Platform> RawSeqLock<P> {
     pub unsafe fn write_unlock(&self) {
         // SAFETY: begun when it was locked.
         unsafe { self.count.end_write() };
-        // SAFETY: as our caller promises.
+        // SAFETY: by this function's contract the caller is the writer, which holds `self.lock`.
         unsafe { self.lock.unlock() };
     }
 

@@ -50,10 +50,10 @@ impl<P: Platform> Sleeper<P> {
     /// # Safety
     /// It is there.
     pub unsafe fn tell(this: *const Self) -> Wake<P> {
-        // SAFETY: as our caller promises.
+        // SAFETY: by this function's contract the sleeper at `this` still exists.
         let word = unsafe { &raw const (*this).word };
-        // SAFETY: likewise; the reference ends with the swap. Release: pairs with the Acquires in
-        // `sleep` and `arm`: the sleeper sees the waker's reason.
+        // SAFETY: the sleeper still exists; the reference ends with the swap. Release: pairs with
+        // the Acquires in `sleep` and `arm`: the sleeper sees the waker's reason.
         let old = unsafe { &*word }.swap(WOKEN, Release);
         Wake { word, asleep: old == ASLEEP }
     }

@@ -85,7 +85,8 @@ impl<P: Platform> Queue<P> {
     /// # Safety
     /// It sleeps in [`Waiter::sleep`] next, and does not move before that has returned.
     pub unsafe fn push(&self, Waiter(node): &Waiter<P>) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the waiter sleeps next and does not move before a waker has taken it
+        // out.
         unsafe { self.0.push_back(node) };
     }
 
@@ -134,7 +135,7 @@ impl<P: Platform> Taken<P> {
         let Some(first) = rest.first() else { return };
         // SAFETY: it is in the list, hence alive.
         let first = unsafe { first.as_ref() };
-        // SAFETY: as above.
+        // SAFETY: `first` is the first node of this list, and the list is ours alone.
         unsafe { rest.remove(first) };
         first.value.rest.set(rest);
         // SAFETY: it sleeps until it is woken, and only we wake it.

@@ -74,7 +74,7 @@ impl<T> List<T> {
     /// # Safety
     /// The node is in no list, and is removed from this one before it moves or ends.
     pub unsafe fn push_back(&self, node: &Node<T>) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the node is in no list and leaves this one before it moves or ends.
         unsafe { self.insert_before(node, None) }
     }
 

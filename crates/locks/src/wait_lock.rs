@@ -91,7 +91,8 @@ impl<P: Platform, T> Deref for WaitGuard<'_, P, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
+        // SAFETY: this guard exists only while its thread holds the lock, under which alone the
+        // value is accessed.
         unsafe { &*self.0.value.get() }
     }
 }
@@ -106,7 +107,7 @@ impl<P: Platform, T> DerefMut for WaitGuard<'_, P, T> {
 impl<P: Platform, T> Drop for WaitGuard<'_, P, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: held.
+        // SAFETY: `lock` took the word for this thread when it made this guard.
         unsafe { unlock(&raw const self.0.word) };
     }
 }

@@ -27,7 +27,7 @@ impl Pair {
 
     /// With the lock held in any way.
     fn check(&self) -> u64 {
-        // SAFETY: nobody writes.
+        // SAFETY: this thread holds the lock in some way, so no other thread writes the pair.
         let (left, right) = unsafe { *self.pair.get() };
         assert_eq!(left, right, "read while it was written");
         left
@@ -35,10 +35,10 @@ impl Pair {
 
     /// With the lock held to write.
     fn write(&self) {
-        // SAFETY: nobody else is inside.
+        // SAFETY: this thread holds the lock to write, so no other thread accesses the pair.
         unsafe { (*self.pair.get()).0 += 1 };
         std::hint::spin_loop();
-        // SAFETY: likewise.
+        // SAFETY: this thread holds the lock to write, so no other thread accesses the pair.
         unsafe { (*self.pair.get()).1 += 1 };
     }
 }
@@ -57,7 +57,7 @@ fn bias(lock: &RawBiasedRwLock<Linux>) {
                 scope.spawn(|| {
                     lock.lock_shared();
                     begin.wait();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `lock` with `lock_shared` above and still holds it.
                     unsafe { lock.unlock_shared() };
                 });
             }
@@ -80,7 +80,7 @@ fn round(shared: &Pair, way: u64) -> bool {
         3 => {
             lock.lock_upgradable();
             let seen = shared.check();
-            // SAFETY: held.
+            // SAFETY: this thread took `lock` with `lock_upgradable` above and still holds it.
             while !unsafe { lock.upgrade_until(brief()) } {}
             assert_eq!(shared.check(), seen, "written between read and write");
         }
@@ -93,7 +93,8 @@ fn round(shared: &Pair, way: u64) -> bool {
             }
             for _ in 0..4 {
                 shared.check();
-                // SAFETY: held so often.
+                // SAFETY: this thread reads five times: by `lock_shared` and four times by
+                // `lock_shared_recursive`.
                 unsafe { lock.unlock_shared() };
             }
         }
@@ -105,7 +106,8 @@ fn round(shared: &Pair, way: u64) -> bool {
         unsafe { lock.downgrade() };
     }
     shared.check();
-    // SAFETY: held.
+    // SAFETY: this thread reads: it took `lock` so in the arm above, or `downgrade` made it a
+    // reader.
     unsafe { lock.unlock_shared() };
     writes
 }
@@ -143,7 +145,8 @@ fn a_writer_does_not_starve_among_visible_readers() {
                 while !written.load(Relaxed) {
                     shared.lock.lock_shared();
                     shared.check();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `shared.lock` with `lock_shared` above and still
+                    // holds it.
                     unsafe { shared.lock.unlock_shared() };
                 }
             });
@@ -151,7 +154,8 @@ fn a_writer_does_not_starve_among_visible_readers() {
         for _ in 0..100 {
             shared.lock.lock_exclusive();
             shared.write();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still holds
+            // it.
             unsafe { shared.lock.unlock_exclusive() };
         }
         written.store(true, Relaxed);
@@ -170,13 +174,14 @@ fn a_writer_that_sleeps_is_woken() {
             assert!(!shared.lock.lock_exclusive_until(after(Duration::from_millis(2))));
             shared.lock.lock_exclusive();
             shared.write();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still holds
+            // it.
             unsafe { shared.lock.unlock_exclusive() };
         });
         // It spins for less than that, unless it does not run at all.
         thread::sleep(Duration::from_millis(20));
         assert_eq!(shared.check(), 0);
-        // SAFETY: held.
+        // SAFETY: this thread took `shared.lock` with `lock_shared` above and still holds it.
         unsafe { shared.lock.unlock_shared() };
         writer.join().unwrap();
     });
@@ -207,12 +212,12 @@ fn a_guard_may_outlive_its_threads_number() {
 #[test]
 fn a_forgotten_guard_locks_nothing_else() {
     let mut place = Box::new(BiasedRwLock::new(0));
-    // SAFETY: as above.
+    // SAFETY: only the reference to the raw lock is used, to read with it.
     bias(unsafe { place.raw() });
     std::mem::forget(place.read());
     assert!(place.try_write().is_none());
     *place = BiasedRwLock::new(1);
-    // SAFETY: as above.
+    // SAFETY: only the reference to the raw lock is used, to read with it.
     bias(unsafe { place.raw() });
     *place.try_write().expect("nobody has it") += 1;
 }

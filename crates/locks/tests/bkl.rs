@@ -19,7 +19,7 @@ fn retaken_with_its_depth<L: Exclusive>() {
             for () in asked {
                 let had = bkl.try_lock();
                 if had {
-                    // SAFETY: held.
+                    // SAFETY: this thread took `bkl` with `try_lock` above and still holds it.
                     unsafe { bkl.unlock() };
                 }
                 answer.send(had).unwrap();
@@ -37,7 +37,7 @@ fn retaken_with_its_depth<L: Exclusive>() {
         assert!(bkl.schedule(other_can_have_it), "kept while its owner sleeps");
         assert_eq!(bkl.depth(), Some(2));
         assert!(!other_can_have_it(), "not taken again");
-        // SAFETY: held, three times.
+        // SAFETY: this thread called `lock` three times above, and `schedule` gave back all three.
         unsafe {
             bkl.unlock();
             bkl.unlock();
@@ -69,7 +69,7 @@ fn a_sleep_that_panics_takes_it_back() {
     let sleep = || bkl.schedule(|| std::panic::resume_unwind(Box::new(())));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(sleep)).unwrap_err();
     assert_eq!(bkl.depth(), Some(0));
-    // SAFETY: held.
+    // SAFETY: this thread took `bkl` with `lock` above and still holds it.
     unsafe { bkl.unlock() };
 }
 
@@ -79,7 +79,7 @@ struct Witness {
     seen: Mutex<Vec<u32>>,
 }
 
-// SAFETY: as a ticket lock.
+// SAFETY: it is a ticket lock that also notes its callers, and that does not change who holds it.
 unsafe impl Exclusive for Witness {
     const SPINS: bool = true;
 
@@ -93,8 +93,10 @@ unsafe impl Exclusive for Witness {
     fn try_lock(&self) -> bool {
         self.raw.try_lock()
     }
+    /// # Safety
+    /// The contract is that of `Exclusive::unlock`.
     unsafe fn unlock(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by the trait's contract the calling thread holds this lock, and so `raw`.
         unsafe { self.raw.unlock() }
     }
     fn is_locked(&self) -> bool {
@@ -111,7 +113,7 @@ fn a_reacquisition_is_a_call_site_of_its_own() {
     BKL.lock();
     let again = line!() + 1;
     BKL.schedule(|| ());
-    // SAFETY: held, twice.
+    // SAFETY: this thread called `lock` twice above, and `schedule` gave back both.
     unsafe {
         BKL.unlock();
         BKL.unlock();

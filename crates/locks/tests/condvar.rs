@@ -23,14 +23,14 @@ impl Slot {
     fn change<R>(&self, mut change: impl FnMut(&mut Option<u64>) -> Option<R>) -> R {
         self.mutex.lock();
         let result = loop {
-            // SAFETY: the mutex is held.
+            // SAFETY: this thread locked `mutex` above, under which alone the value is accessed.
             if let Some(result) = change(unsafe { &mut *self.value.get() }) {
                 break result;
             }
-            // SAFETY: likewise.
+            // SAFETY: this thread holds `mutex`, as `wait` demands.
             unsafe { self.changed.wait(&self.mutex) };
         };
-        // SAFETY: likewise.
+        // SAFETY: this thread holds `mutex`: it locked it above, and each wait took it again.
         unsafe { self.mutex.unlock() };
         self.changed.notify_all();
         result
@@ -94,9 +94,9 @@ fn a_wait_ends_at_its_deadline_with_the_mutex_held() {
     let (mutex, condvar) = (RawMutex::new(), RawCondvar::new());
     condvar.notify_one();
     mutex.lock();
-    // SAFETY: held.
+    // SAFETY: this thread locked `mutex` above and still holds it.
     let notified = unsafe { condvar.wait_until(&mutex, Some(Linux::now() + 1_000_000)) };
     assert!(!notified && mutex.is_owned());
-    // SAFETY: held.
+    // SAFETY: `wait_until` took `mutex` again for this thread before it returned.
     unsafe { mutex.unlock() };
 }

@@ -32,7 +32,7 @@ fn a_hog_starves_nobody() {
         let hog = scope.spawn(|| {
             while !done.load(Relaxed) {
                 mutex.lock();
-                // SAFETY: held.
+                // SAFETY: this thread took `mutex` with `lock` above and still holds it.
                 unsafe { mutex.unlock() };
             }
         });
@@ -42,7 +42,7 @@ fn a_hog_starves_nobody() {
                     for _ in 0..100 {
                         mutex.lock();
                         thread::yield_now();
-                        // SAFETY: held.
+                        // SAFETY: this thread took `mutex` with `lock` above and still holds it.
                         unsafe { mutex.unlock() };
                     }
                 })
@@ -70,11 +70,11 @@ fn waiters_that_are_not_counted_get_it_too() {
         assert!(!late.join().unwrap());
         let other = scope.spawn(|| {
             mutex.lock();
-            // SAFETY: held.
+            // SAFETY: this thread took `mutex` with `lock` above and still holds it.
             unsafe { mutex.unlock() };
         });
         thread::sleep(Duration::from_millis(5));
-        // SAFETY: held.
+        // SAFETY: this thread took `mutex` with `lock` above and still holds it.
         unsafe { mutex.unlock() };
         other.join().unwrap();
     });
@@ -89,7 +89,7 @@ fn in_child(child: impl FnOnce() -> bool) -> bool {
         0 => unsafe { libc::_exit(i32::from(!child())) },
         pid => {
             let mut status = 0;
-            // SAFETY: our child.
+            // SAFETY: `pid` is the child forked above, and `status` has room for its result.
             assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
             status == 0
         }
@@ -107,7 +107,7 @@ fn a_child_does_not_wait_for_its_parents_threads() {
         for _ in 0..3 {
             scope.spawn(|| {
                 mutex.lock();
-                // SAFETY: held.
+                // SAFETY: this thread took `mutex` with `lock` above and still holds it.
                 unsafe { mutex.unlock() };
             });
         }
@@ -121,14 +121,15 @@ fn a_child_does_not_wait_for_its_parents_threads() {
             let free = but_for_releases(&word) == 0;
             mutex.lock();
             let timed = !mutex.lock_until(after(Duration::from_millis(1)));
-            // SAFETY: held.
+            // SAFETY: the child's thread took `mutex` with `lock` above; the timed attempt took
+            // nothing.
             unsafe { mutex.unlock() };
             let tried = mutex.try_lock() && !mutex.try_lock();
-            // SAFETY: held.
+            // SAFETY: `try_lock` above took `mutex`, or `tried` is false and the test fails.
             unsafe { mutex.unlock() };
             free && timed && tried && but_for_releases(&word) == 0
         });
-        // SAFETY: held.
+        // SAFETY: this thread took `mutex` before the fork and has not released it in this process.
         unsafe { mutex.unlock() };
         assert!(works, "in the child the lock is not as it should be");
     });
@@ -146,10 +147,10 @@ fn a_child_keeps_nothing_for_its_parents_threads() {
     assert!(!mutex.try_lock());
     let works = in_child(|| {
         let tried = mutex.try_lock();
-        // SAFETY: held.
+        // SAFETY: `try_lock` above took `mutex`, or `tried` is false and the test fails.
         unsafe { mutex.unlock() };
         mutex.lock();
-        // SAFETY: held.
+        // SAFETY: this thread took `mutex` with `lock` above and still holds it.
         unsafe { mutex.unlock() };
         tried && but_for_releases(&word) == 0
     });
@@ -166,11 +167,12 @@ fn a_child_waits_for_no_head_of_its_parent() {
     // Held, with a head that spins.
     word.store(1 << 2 | 1, Relaxed);
     let works = in_child(|| {
-        // SAFETY: held.
+        // SAFETY: the word says that `mutex` is held, and this thread stands for the holder.
         unsafe { mutex.unlock() };
         mutex.lock();
         let timed = !mutex.lock_until(after(Duration::from_millis(1)));
-        // SAFETY: held.
+        // SAFETY: the child's thread took `mutex` with `lock` above; the timed attempt took
+        // nothing.
         unsafe { mutex.unlock() };
         timed && but_for_releases(&word) == 0
     });

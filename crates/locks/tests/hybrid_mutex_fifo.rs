@@ -35,7 +35,7 @@ fn sections(mutex: &RawHybridMutex<Linux>, priority: i32) {
             // Others come, and find it locked.
             nap();
         }
-        // SAFETY: taken above.
+        // SAFETY: this thread took `mutex` above, in one of the three ways, and still holds it.
         unsafe { mutex.unlock() };
         if round % 5 == 0 {
             nap();

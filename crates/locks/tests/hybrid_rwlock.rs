@@ -25,7 +25,7 @@ impl Pair {
 
     /// With the lock held in any way.
     fn check(&self) -> u64 {
-        // SAFETY: nobody writes.
+        // SAFETY: this thread holds the lock in some way, so no other thread writes the pair.
         let (left, right) = unsafe { *self.pair.get() };
         assert_eq!(left, right, "read while it was written");
         left
@@ -33,13 +33,13 @@ impl Pair {
 
     /// With the lock held to write.
     fn write(&self, round: u64) {
-        // SAFETY: nobody else is inside.
+        // SAFETY: this thread holds the lock to write, so no other thread accesses the pair.
         unsafe { (*self.pair.get()).0 += 1 };
         if round % 1024 == 0 {
             // Others come to sleep.
             thread::sleep(Duration::from_micros(100));
         }
-        // SAFETY: likewise.
+        // SAFETY: this thread holds the lock to write, so no other thread accesses the pair.
         unsafe { (*self.pair.get()).1 += 1 };
     }
 }
@@ -63,7 +63,8 @@ fn round(shared: &Pair, way: u64, round: u64) -> bool {
         2 => {
             lock.lock_upgradable();
             let seen = shared.check();
-            // SAFETY: held; and again below.
+            // SAFETY: this thread took `lock` with `lock_upgradable` above, and an upgrade that
+            // fails leaves it that.
             while !unsafe { lock.upgrade_until(brief()) } {}
             assert_eq!(shared.check(), seen, "written between read and write");
         }
@@ -75,17 +76,20 @@ fn round(shared: &Pair, way: u64, round: u64) -> bool {
     if writes {
         shared.write(round);
         if round % 2 == 0 {
-            // SAFETY: held.
+            // SAFETY: `writes` is true, so this thread took `lock` to write in one of the first
+            // three arms.
             unsafe { lock.downgrade() };
             shared.check();
         } else {
-            // SAFETY: held.
+            // SAFETY: `writes` is true, so this thread took `lock` to write in one of the first
+            // three arms.
             unsafe { lock.unlock_exclusive() };
             return true;
         }
     }
     shared.check();
-    // SAFETY: held.
+    // SAFETY: this thread reads: it took `lock` so in an arm above, or `downgrade` made it a
+    // reader.
     unsafe { lock.unlock_shared() };
     writes
 }
@@ -121,18 +125,21 @@ fn a_writer_does_not_starve_among_overlapping_readers() {
                 shared.lock.lock_shared();
                 while !written.load(Relaxed) {
                     thread::yield_now();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `shared.lock` with `lock_shared` above and still
+                    // holds it.
                     unsafe { shared.lock.unlock_shared() };
                     shared.lock.lock_shared();
                 }
-                // SAFETY: held.
+                // SAFETY: this thread took `shared.lock` with `lock_shared` above and still holds
+                // it.
                 unsafe { shared.lock.unlock_shared() };
             });
         }
         for _ in 0..100 {
             shared.lock.lock_exclusive();
             shared.write(1);
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still holds
+            // it.
             unsafe { shared.lock.unlock_exclusive() };
         }
         written.store(true, Relaxed);
@@ -150,7 +157,8 @@ fn hogs_starve_nobody() {
             scope.spawn(|| {
                 while !done.load(Relaxed) {
                     shared.lock.lock_exclusive();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still
+                    // holds it.
                     unsafe { shared.lock.unlock_exclusive() };
                 }
             });
@@ -190,7 +198,7 @@ fn who_gives_up_leaves_nothing_behind() {
             }
         });
         assert_eq!(word[0].load(Relaxed), before);
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` above, to read if `readers` is true and else to write.
         unsafe { if readers { lock.unlock_shared() } else { lock.unlock_exclusive() } };
         assert_eq!(word[0].load(Relaxed), 0);
         // But for its highest bits, which count releases.
@@ -206,17 +214,20 @@ fn a_recursive_reader_goes_ahead_of_a_writer() {
     thread::scope(|scope| {
         scope.spawn(|| {
             shared.lock.lock_exclusive();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still holds
+            // it.
             unsafe { shared.lock.unlock_exclusive() };
         });
         // From then on nobody else may enter.
         while shared.lock.try_lock_shared() {
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `try_lock_shared` above and still holds
+            // it.
             unsafe { shared.lock.unlock_shared() };
             thread::yield_now();
         }
         shared.lock.lock_shared_recursive();
-        // SAFETY: held twice.
+        // SAFETY: this thread took `shared.lock` twice: by `lock_shared` and by
+        // `lock_shared_recursive`.
         unsafe {
             shared.lock.unlock_shared();
             shared.lock.unlock_shared();

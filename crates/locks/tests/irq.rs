@@ -53,7 +53,7 @@ fn mask() -> u64 {
         libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), set.as_mut_ptr());
         set.assume_init()
     };
-    // SAFETY: a valid set.
+    // SAFETY: the kernel has filled `set` in, which lives during the call.
     let is_blocked = |signal| unsafe { libc::sigismember(&set, signal) == 1 };
     (1..=64).filter(|&signal| is_blocked(signal)).fold(0, |mask, signal| mask | 1 << (signal - 1))
 }
@@ -161,7 +161,7 @@ macro_rules! each {
                 unlock: |flags| unsafe { LOCK.$give(flags) },
                 in_handler: || {
                     LOCK.$plain();
-                    // SAFETY: taken above.
+                    // SAFETY: this handler took `LOCK` in the line above and still holds it.
                     unsafe { LOCK.$plain_give() };
                 },
                 nested: || OTHER.$take(),
@@ -200,12 +200,13 @@ fn qrwlock_read() {
         unlock: |flags| match READS.replace(true) {
             // SAFETY: taken so by the test in this thread.
             true => unsafe { LOCK.read_unlock_irqrestore(flags) },
-            // SAFETY: likewise.
+            // SAFETY: `READS` is false, so the test took `LOCK` to write in this thread and got
+            // these flags.
             false => unsafe { LOCK.write_unlock_irqrestore(flags) },
         },
         in_handler: || {
             LOCK.write_lock();
-            // SAFETY: taken above.
+            // SAFETY: this thread took `LOCK` with `write_lock` above and still holds it.
             unsafe { LOCK.write_unlock() };
         },
         nested: || OTHER.read_lock_irqsave(),
@@ -217,11 +218,11 @@ fn qrwlock_read() {
     let all = mask();
     assert!(LOCK.try_read_lock_irqsave().is_none());
     assert_eq!(mask(), all);
-    // SAFETY: taken above.
+    // SAFETY: `write_lock_irqsave` above took `LOCK` for this thread and returned `flags`.
     unsafe { LOCK.write_unlock_irqrestore(flags) };
     assert_eq!(mask(), before);
     let flags = LOCK.try_read_lock_irqsave().expect("it is free");
-    // SAFETY: taken above.
+    // SAFETY: `try_read_lock_irqsave` above took `LOCK` for this thread and returned `flags`.
     unsafe { LOCK.read_unlock_irqrestore(flags) };
     assert_eq!(mask(), before);
 }
@@ -241,7 +242,7 @@ fn mcs_with_nodes() {
     }));
     let before = mask();
     let (node, other) = (Node::new(), Node::new());
-    // SAFETY: as above.
+    // SAFETY: both nodes are on this stack, and each is in use for one acquisition at a time.
     unsafe {
         let flags = LOCK.lock_irqsave(&node);
         HELD.set(true);

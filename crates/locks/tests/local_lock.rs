@@ -20,7 +20,7 @@ fn handler() {
     LOCK.with(|lock| {
         if lock.try_lock() {
             GOT.set(GOT.get() + 1);
-            // SAFETY: locked above.
+            // SAFETY: this thread took `lock` with `try_lock` above and still holds it.
             unsafe { lock.unlock() };
         }
     });
@@ -52,7 +52,7 @@ fn a_handler_is_refused_in_a_section_and_welcome_outside() {
         lock.lock();
         signal_self();
         assert_eq!(handled(), (1, 0));
-        // SAFETY: locked above.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
         signal_self();
         assert_eq!(handled(), (1, 1));
@@ -66,7 +66,7 @@ fn a_section_that_blocks_signals_has_them_after_its_end() {
         let signals = lock.lock_irqsave();
         signal_self();
         assert_eq!(handled(), (0, 0));
-        // SAFETY: locked above.
+        // SAFETY: `lock_irqsave` above took `lock` for this thread and returned `signals`.
         unsafe { lock.unlock_irqrestore(signals) };
         assert_eq!(handled(), (1, 1));
     });
@@ -86,12 +86,12 @@ fn threads_have_nothing_to_do_with_each_other() {
     thread::spawn(|| {
         LOCK.with(|lock| {
             assert!(lock.try_lock());
-            // SAFETY: locked above.
+            // SAFETY: this thread took `lock` with `try_lock` above and still holds it.
             unsafe { lock.unlock() };
         });
     })
     .join()
     .unwrap();
-    // SAFETY: locked above.
+    // SAFETY: this thread took its own `LOCK` in the first line, and still holds it.
     LOCK.with(|lock| unsafe { lock.unlock() });
 }

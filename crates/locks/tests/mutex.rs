@@ -30,13 +30,13 @@ fn a_hog_starves_nobody() {
             while !done.load(Relaxed) {
                 mutex.lock();
                 thread::sleep(Duration::from_micros(200));
-                // SAFETY: held.
+                // SAFETY: this thread took `mutex` with `lock` above and still holds it.
                 unsafe { mutex.unlock() };
             }
         });
         for _ in 0..50 {
             mutex.lock();
-            // SAFETY: held.
+            // SAFETY: this thread took `mutex` with `lock` above and still holds it.
             unsafe { mutex.unlock() };
         }
         done.store(true, Relaxed);

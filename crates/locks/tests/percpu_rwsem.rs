@@ -18,7 +18,7 @@ fn up_read(sem: &Sem) {
 }
 
 fn up_write(sem: &Sem) {
-    // SAFETY: as above.
+    // SAFETY: the tests call this only in a thread that holds `sem` to write.
     unsafe { sem.up_write() };
 }
 

@@ -34,7 +34,7 @@ fn halted_waiters_are_kicked<M: Mode>() {
     let lock = &Lock::<M>::new_in();
     let locked = || {
         lock.lock();
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
     };
     let halts = [Event::PvWaitHead, Event::PvWaitNode].map(count);
@@ -47,7 +47,7 @@ fn halted_waiters_are_kicked<M: Mode>() {
         // Ahead of the queue or in it: another that waits.
         scope.spawn(locked);
         thread::sleep(Duration::from_millis(10));
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
     });
     assert!(!lock.is_locked());
@@ -74,7 +74,7 @@ fn who_queues_behind_a_halted_head_halts_early() {
     let lock = &Lock::<SingleSteal>::new_in();
     let locked = || {
         lock.lock();
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
     };
     let [heads, nodes, early] =
@@ -86,7 +86,7 @@ fn who_queues_behind_a_halted_head_halts_early() {
         scope.spawn(locked);
         await_more(Event::PvWaitNode, nodes);
         await_more(Event::PvWaitEarly, early);
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
     });
     assert!(!lock.is_locked());
@@ -104,19 +104,19 @@ fn who_comes_goes_ahead_of_a_halted_head() {
         scope.spawn(|| {
             while !over.load(Relaxed) {
                 lock.lock();
-                // SAFETY: held.
+                // SAFETY: this thread took `lock` with `lock` above and still holds it.
                 unsafe { lock.unlock() };
             }
         });
         await_more(Event::PvWaitHead, heads);
         while count(Event::PvLockStealing) <= stolen {
-            // SAFETY: held.
+            // SAFETY: this thread took `lock` with `lock` above and still holds it.
             unsafe { lock.unlock() };
             // Usually before the other one has woken.
             lock.lock();
         }
         over.store(true, SeqCst);
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
     });
 }
@@ -134,11 +134,11 @@ fn unfair_locks_have_no_queue() {
         thread::scope(|scope| {
             scope.spawn(|| {
                 lock.lock();
-                // SAFETY: held.
+                // SAFETY: this thread took `lock` with `lock` above and still holds it.
                 unsafe { lock.unlock() };
             });
             thread::sleep(Duration::from_millis(10));
-            // SAFETY: held.
+            // SAFETY: this thread took `lock` with `lock` above and still holds it.
             unsafe { lock.unlock() };
         });
     }
@@ -152,7 +152,7 @@ fn unfair_locks_have_no_queue() {
 fn an_unlock_without_a_lock_names_the_lock() {
     let lock = &RawPvQspinlock::<Linux>::new_in();
     lock.lock();
-    // SAFETY: held.
+    // SAFETY: this thread took `lock` with `lock` above and still holds it.
     unsafe { lock.unlock() };
     // SAFETY: the lock is not held, as planted: nobody else uses it.
     let again = || unsafe { lock.unlock() };

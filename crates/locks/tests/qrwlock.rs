@@ -19,17 +19,18 @@ fn readers_queue_behind_a_waiting_writer() {
     thread::scope(|scope| {
         scope.spawn(|| {
             lock.write_lock();
-            // SAFETY: held.
+            // SAFETY: this thread took `lock` with `write_lock` above and still holds it.
             unsafe { lock.write_unlock() };
         });
         // Sooner or later the writer waits, and then no reader gets in.
         while lock.try_read_lock() {
-            // SAFETY: held.
+            // SAFETY: this thread took `lock` with `try_read_lock` above and still holds it.
             unsafe { lock.read_unlock() };
             thread::yield_now();
         }
         assert!(lock.is_locked() && lock.is_contended());
-        // SAFETY: held twice.
+        // SAFETY: this thread took `lock` twice to read above: by `read_lock` and by
+        // `try_read_lock`.
         unsafe {
             lock.read_unlock();
             lock.read_unlock();
@@ -48,14 +49,15 @@ fn qrwlock_torture() {
                 let enters = || {
                     assert_eq!((writers.fetch_add(1, SeqCst), readers.load(SeqCst)), (0, 0));
                     writers.fetch_sub(1, SeqCst);
-                    // SAFETY: held.
+                    // SAFETY: each caller of `enters` has just taken `LOCK` to write in this
+                    // thread.
                     unsafe { LOCK.write_unlock() };
                 };
                 let reads = || {
                     readers.fetch_add(1, SeqCst);
                     assert_eq!(writers.load(SeqCst), 0);
                     readers.fetch_sub(1, SeqCst);
-                    // SAFETY: held.
+                    // SAFETY: each caller of `reads` has just taken `LOCK` to read in this thread.
                     unsafe { LOCK.read_unlock() };
                 };
                 for round in 0..3_000 {

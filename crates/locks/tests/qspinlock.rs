@@ -19,7 +19,7 @@ static HANDLED: AtomicBool = AtomicBool::new(false);
 
 fn locked(lock: &Lock) {
     lock.lock();
-    // SAFETY: held.
+    // SAFETY: this thread took `lock` with `lock` above and still holds it.
     unsafe { lock.unlock() };
 }
 
@@ -51,7 +51,7 @@ fn a_handler_that_waits_uses_the_second_node() {
         until(|| OUTER.is_contended() && INNER.is_contended());
         let id = std::sync::mpsc::channel();
         scope.spawn(move || {
-            // SAFETY: names the calling thread.
+            // SAFETY: `pthread_self` takes no arguments and only names the calling thread.
             id.0.send(unsafe { libc::pthread_self() }).unwrap();
             locked(&OUTER);
         });
@@ -62,7 +62,7 @@ fn a_handler_that_waits_uses_the_second_node() {
         // SAFETY: it waits, as we hold the lock.
         unsafe { libc::pthread_kill(waiter, libc::SIGUSR1) };
         until(|| count(Event::LockSlowpath) == 2);
-        // SAFETY: held, both.
+        // SAFETY: this thread took `OUTER` and `INNER` above and still holds both.
         unsafe {
             OUTER.unlock();
             INNER.unlock();

@@ -198,7 +198,7 @@ fn aa_is_a_deadlock() {
     lock.lock();
     assert_eq!(lock.lock_checked(), Err(Error::Deadlock));
     assert!(!lock.try_lock());
-    // SAFETY: held.
+    // SAFETY: this thread took `lock` with `lock` above and still holds it.
     unsafe { lock.unlock() };
     assert!(!lock.is_locked());
 }
@@ -232,7 +232,7 @@ fn waiters_are_served_by_priority_then_by_arrival() {
             actor.begin(move || {
                 lock.lock();
                 order.lock().unwrap().push(name);
-                // SAFETY: held.
+                // SAFETY: this thread took `lock` with `lock` above and still holds it.
                 unsafe { lock.unlock() };
             });
             actor.await_sleep();
@@ -332,7 +332,7 @@ fn stress_of_chains() {
                 while !held.is_empty() {
                     let (lock, users) = held.swap_remove(below(held.len()));
                     users.fetch_sub(1, Ordering::Relaxed);
-                    // SAFETY: held.
+                    // SAFETY: `held` has only locks that this thread took and has not released.
                     unsafe { lock.unlock() };
                 }
             }

@@ -20,9 +20,9 @@ const ROUNDS: u32 = 12;
 /// The policy and priority that the calling thread runs at.
 fn runs_at() -> (i32, i32) {
     let mut parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: writes the parameters.
+    // SAFETY: the kernel writes `parameters`, which lives during the call.
     unsafe { libc::sched_getparam(0, &mut parameters) };
-    // SAFETY: takes no pointers.
+    // SAFETY: `sched_getscheduler` takes an id only, and no pointer.
     (unsafe { libc::sched_getscheduler(0) }, parameters.sched_priority)
 }
 

@@ -45,7 +45,7 @@ fn up_read(sem: &Sem) {
 }
 
 fn up_write(sem: &Sem) {
-    // SAFETY: as above.
+    // SAFETY: the tests call this only in a thread that holds `sem` to write.
     unsafe { sem.up_write() };
 }
 
@@ -191,7 +191,7 @@ fn rwsem_downgrade_wakes_readers() {
                 up_write(sem);
             });
             await_that(|| count(Event::RwsemSleepWriter) == 1);
-            // SAFETY: held.
+            // SAFETY: this thread took `sem` with `down_write` above and still holds it.
             unsafe { sem.downgrade_write() };
             // All three, and together.
             await_that(|| readers.load(SeqCst) == 3);
@@ -293,7 +293,8 @@ fn rwsem_torture() {
                             1 => {
                                 sem.down_write();
                                 enters();
-                                // SAFETY: held.
+                                // SAFETY: this thread took `sem` with `down_write` above and still
+                                // holds it.
                                 unsafe { sem.downgrade_write() };
                                 reads();
                             }

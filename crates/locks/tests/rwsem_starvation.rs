@@ -55,7 +55,7 @@ fn a_writer_does_not_starve_among_overlapping_readers() {
     thread::scope(|scope| {
         let writer = scope.spawn(|| {
             sem.down_write();
-            // SAFETY: held.
+            // SAFETY: this thread took `sem` with `down_write` above and still holds it.
             unsafe { sem.up_write() };
         });
         // The event of a writer that has found readers not worth spinning on.

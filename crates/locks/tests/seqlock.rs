@@ -29,7 +29,7 @@ fn seqlock_torture() {
             }
             let value = WORDS[0].load(Relaxed) + 1;
             WORDS.iter().for_each(|word| word.store(value, Relaxed));
-            // SAFETY: held.
+            // SAFETY: this thread took `LOCK` with `write_lock` above and still holds it.
             unsafe { LOCK.write_unlock() };
         }
     };

@@ -30,7 +30,8 @@ fn all_sections_count<L: Sync>(lock: L, locked: impl Fn(&L, &dyn Fn()) + Sync) {
             scope.spawn(|| {
                 for round in 0..ROUNDS {
                     locked(&shared.lock, &|| {
-                        // SAFETY: the lock is held.
+                        // SAFETY: `locked` runs this section with the lock held, under which alone
+                        // the value is accessed.
                         let value = unsafe { &mut *shared.value.get() };
                         let before = *value;
                         if round % 64 == 0 {
@@ -43,7 +44,7 @@ fn all_sections_count<L: Sync>(lock: L, locked: impl Fn(&L, &dyn Fn()) + Sync) {
             });
         }
     });
-    // SAFETY: the threads have ended.
+    // SAFETY: the scope has joined all threads, so this thread alone accesses the value.
     assert_eq!(unsafe { *shared.value.get() }, THREADS * ROUNDS);
 }
 
@@ -58,7 +59,7 @@ macro_rules! rows {
                 all_sections_count(<$lock>::new(), |lock, section| {
                     lock.lock();
                     section();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `lock` with `lock` above and still holds it.
                     unsafe { lock.unlock() };
                 });
             }
@@ -69,7 +70,7 @@ macro_rules! rows {
                 assert!(lock.try_lock());
                 assert!(lock.is_locked());
                 thread::scope(|scope| scope.spawn(|| assert!(!lock.try_lock())).join().unwrap());
-                // SAFETY: held.
+                // SAFETY: this thread took `lock` with `try_lock` above and still holds it.
                 unsafe { lock.unlock() };
                 assert!(!lock.is_locked());
             }
@@ -92,7 +93,7 @@ fn mcs_excludes() {
         // SAFETY: it stays here until the unlock.
         unsafe { lock.lock(&node) };
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock(&node) };
     });
 }

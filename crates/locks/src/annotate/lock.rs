@@ -86,7 +86,8 @@ impl Lock {
     #[inline(always)]
     pub fn end(&self) {
         if let Some(tell) = tool::lock_destroy() {
-            // SAFETY: as in `acquire`.
+            // SAFETY: the tool defines this function so, and uses the address only as the lock's
+            // identity.
             unsafe { tell(self.address()) };
         }
     }
@@ -105,7 +106,8 @@ impl Lock {
     #[inline(always)]
     pub fn contended(&self) {
         if let Some(tell) = tool::contended() {
-            // SAFETY: as in `acquire`.
+            // SAFETY: the tool defines this function so, and uses the address only as the lock's
+            // identity.
             unsafe { tell(self.address()) };
         }
     }
@@ -114,7 +116,8 @@ impl Lock {
     #[inline(always)]
     pub fn acquired(&self) {
         if let Some(tell) = tool::acquired() {
-            // SAFETY: as in `acquire`.
+            // SAFETY: the tool defines this function so, and uses the address only as the lock's
+            // identity.
             unsafe { tell(self.address()) };
         }
     }
@@ -123,7 +126,8 @@ impl Lock {
     #[inline(always)]
     pub fn abandoned(&self) {
         if let Some(tell) = tool::abandoned() {
-            // SAFETY: as in `acquire`.
+            // SAFETY: the tool defines this function so, and uses the address only as the lock's
+            // identity.
             unsafe { tell(self.address()) };
         }
     }
@@ -132,7 +136,8 @@ impl Lock {
     #[inline(always)]
     pub fn release(&self) {
         if let Some(tell) = tool::release() {
-            // SAFETY: as in `acquire`.
+            // SAFETY: the tool defines this function so, and uses the address only as the lock's
+            // identity.
             unsafe { tell(self.address()) };
         }
     }

@@ -73,7 +73,7 @@ unsafe impl Subject for libc::pthread_mutex_t {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the address is that of `self`, and lockwright.h has sort 2 for this type.
 unsafe impl Subject for libc::pthread_rwlock_t {
     const SORT: u32 = 2;
     #[inline(always)]
@@ -107,7 +107,8 @@ pub fn set_name<T: Subject>(lock: &T, name: &str) {
 #[inline(always)]
 pub fn set_subclass<T: Subject>(lock: &T, subclass: u16) {
     if let Some(tell) = tool::set_subclass() {
-        // SAFETY: as in `set_name`.
+        // SAFETY: the tool defines this function so; the address is that of a live object of sort
+        // `SORT`.
         unsafe { tell(lock.address(), T::SORT, subclass.into()) };
     }
 }
@@ -117,7 +118,8 @@ pub fn set_subclass<T: Subject>(lock: &T, subclass: u16) {
 #[inline(always)]
 pub fn set_nest_lock<T: Subject, N: Subject>(lock: &T, nest: &N) {
     if let Some(tell) = tool::set_nest_lock() {
-        // SAFETY: as in `set_name`.
+        // SAFETY: the tool defines this function so; both addresses are those of live objects of
+        // their sorts.
         unsafe { tell(lock.address(), T::SORT, nest.address(), N::SORT) };
     }
 }
@@ -127,7 +129,8 @@ pub fn set_nest_lock<T: Subject, N: Subject>(lock: &T, nest: &N) {
 #[inline(always)]
 pub fn set_wait_type<T: Subject>(lock: &T, wait: WaitType) {
     if let Some(tell) = tool::set_wait_type() {
-        // SAFETY: as in `set_name`.
+        // SAFETY: the tool defines this function so; the address is that of a live object of sort
+        // `SORT`.
         unsafe { tell(lock.address(), T::SORT, wait as u32) };
     }
 }
@@ -159,7 +162,8 @@ pub fn assert_not_held<T: Subject>(lock: &T) {
 #[inline(always)]
 fn assert<T: Subject>(lock: &T, held: u32) {
     if let Some(tell) = tool::assert_held() {
-        // SAFETY: as in `set_name`.
+        // SAFETY: the tool defines this function so; the address is that of a live object of sort
+        // `SORT`.
         unsafe { tell(lock.address(), T::SORT, held) };
     }
 }
@@ -173,7 +177,8 @@ pub struct Cookie(u32);
 #[inline(always)]
 pub fn pin<T: Subject>(lock: &T) -> Cookie {
     Cookie(match tool::pin() {
-        // SAFETY: as in `set_name`.
+        // SAFETY: the tool defines this function so; the address is that of a live object of sort
+        // `SORT`.
         Some(tell) => unsafe { tell(lock.address(), T::SORT) as u32 },
         None => 0,
     })
@@ -183,7 +188,8 @@ pub fn pin<T: Subject>(lock: &T) -> Cookie {
 #[inline(always)]
 pub fn unpin<T: Subject>(lock: &T, cookie: Cookie) {
     if let Some(tell) = tool::unpin() {
-        // SAFETY: as in `set_name`.
+        // SAFETY: the tool defines this function so; the address is that of a live object of sort
+        // `SORT`.
         unsafe { tell(lock.address(), T::SORT, cookie.0) };
     }
 }
@@ -209,7 +215,8 @@ impl Drop for Resource<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(tell) = tool::resource_release() {
-            // SAFETY: as in `enter`.
+            // SAFETY: the tool defines this function so, and gets the pointer and length of a live
+            // string.
             unsafe { tell(self.0.as_ptr().cast(), self.0.len()) };
         }
     }
@@ -229,7 +236,7 @@ pub fn wait_begin<T>(object: &T) {
 #[inline(always)]
 pub fn wait_end<T>(object: &T) {
     if let Some(tell) = tool::wait_end() {
-        // SAFETY: as in `wait_begin`.
+        // SAFETY: the tool defines this function so, and uses the address only as an identity.
         unsafe { tell(core::ptr::from_ref(object).cast()) };
     }
 }
@@ -238,7 +245,7 @@ pub fn wait_end<T>(object: &T) {
 #[inline(always)]
 pub fn complete<T>(object: &T) {
     if let Some(tell) = tool::complete() {
-        // SAFETY: as in `wait_begin`.
+        // SAFETY: the tool defines this function so, and uses the address only as an identity.
         unsafe { tell(core::ptr::from_ref(object).cast()) };
     }
 }

@@ -52,7 +52,7 @@ const UNKNOWN: *mut c_void = core::ptr::without_provenance_mut(1);
 #[cold]
 #[inline(never)]
 fn look_up(slot: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
-    // SAFETY: a NUL-terminated name.
+    // SAFETY: `name` is a C string, so it ends with a NUL, and it lives during the call.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     // Relaxed: the function was there before us; two threads that look it up find the same.
     slot.store(found, Relaxed);

@@ -175,7 +175,7 @@ pub struct Library {
     pub locks: *const Lock,
 }
 
-// SAFETY: as of a `Lock`.
+// SAFETY: what `locks` points to is constant.
 unsafe impl Sync for Library {}
 
 impl Library {

@@ -88,12 +88,14 @@ macro_rules! atomic {
             }
             fn load(&self, by: Ordering) -> $value {
                 let load = host().load;
-                // SAFETY: as in `modify`, here and below.
+                // SAFETY: `self` is a word of `SIZE` bytes, which the simulator accesses as an
+                // atomic.
                 unsafe { load(self.at(), Self::SIZE, order(by), &here()) as $value }
             }
             fn store(&self, value: $value, by: Ordering) {
                 let store = host().store;
-                // SAFETY: likewise.
+                // SAFETY: `self` is a word of `SIZE` bytes, which the simulator accesses as an
+                // atomic.
                 unsafe { store(self.at(), Self::SIZE, value as u64, order(by), &here()) };
             }
             fn swap(&self, value: $value, by: Ordering) -> $value {
@@ -109,7 +111,8 @@ macro_rules! atomic {
                 let compare_exchange = host().compare_exchange;
                 let mut seen = current;
                 let expected = (&raw mut seen).cast();
-                // SAFETY: likewise; what is expected is of the word's size.
+                // SAFETY: `self` is a word of `SIZE` bytes, which the simulator accesses as an
+                // atomic; what is expected is of the word's size.
                 let done = unsafe {
                     compare_exchange(
                         self.at(),
@@ -153,7 +156,7 @@ impl platform::Word for Word {
     fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
         let wait = host().wait;
         let deadline = deadline.unwrap_or(abi::NEVER);
-        // SAFETY: it is a word.
+        // SAFETY: `self` is a live 32-bit word, and the simulator's `wait` reads only that.
         match unsafe { wait(self.at().cast(), expected, bits, deadline, &here()) } {
             1 => Waited::Changed,
             2 => Waited::TooLate,
@@ -179,7 +182,8 @@ impl platform::Word for Word {
     fn swap_byte(&self, value: u8, by: Ordering) -> u8 {
         let modify = host().modify;
         let how = Modify::Exchange as u32;
-        // SAFETY: likewise.
+        // SAFETY: the pointer is that of the word's lowest byte, which the simulator accesses as an
+        // atomic.
         unsafe { modify(self.at(), 1, how, value.into(), order(by), &here()) as u8 }
     }
 
@@ -188,7 +192,8 @@ impl platform::Word for Word {
         let compare_exchange = host().compare_exchange;
         let mut seen = current;
         let expected = (&raw mut seen).cast();
-        // SAFETY: likewise.
+        // SAFETY: the pointer is that of the word's lowest byte, which the simulator accesses as an
+        // atomic.
         let done = unsafe {
             compare_exchange(self.at(), 1, expected, new.into(), order(success), &here())
         };
@@ -198,6 +203,8 @@ impl platform::Word for Word {
 
 type Kept = PerCpu<Word, Long>;
 
+/// # Safety
+/// `at` points to page-aligned memory for a `Kept`, which nobody uses.
 unsafe extern "C" fn make_kept(at: *mut c_void) {
     // SAFETY: the simulator gives memory of the size that `per_cpu` asks for, aligned to a page.
     unsafe { at.cast::<Kept>().write(PerCpu::new()) };
@@ -222,13 +229,15 @@ impl platform::Platform for Hosted {
 
     fn relax_rounds(most: u32) -> u32 {
         let relax = host().relax;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         unsafe { relax(most) }
     }
 
     fn fence(by: Ordering) {
         let fence = host().fence;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         unsafe { fence(order(by)) };
     }
 
@@ -238,14 +247,16 @@ impl platform::Platform for Hosted {
 
     fn cpu() -> Option<u32> {
         let cpu = host().cpu;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         let cpu = unsafe { cpu() };
         (cpu != abi::NO_CPU).then_some(cpu)
     }
 
     fn cpus() -> u32 {
         let cpus = host().cpus;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         unsafe { cpus() }
     }
 
@@ -258,7 +269,8 @@ impl platform::Platform for Hosted {
 
     fn current() -> Task {
         let cpu = host().cpu;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         Task::new((unsafe { cpu() } as usize + 1) * Task::ALIGN)
     }
 
@@ -268,25 +280,29 @@ impl platform::Platform for Hosted {
 
     fn is_running(task: Task) -> bool {
         let is_running = host().is_running;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         unsafe { is_running(number(task)) != 0 }
     }
 
     fn need_resched(rounds: u32) -> bool {
         let need_resched = host().need_resched;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         unsafe { need_resched(rounds) != 0 }
     }
 
     fn yield_now() {
         let yield_now = host().yield_now;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         unsafe { yield_now() };
     }
 
     fn now() -> u64 {
         let now = host().now;
-        // SAFETY: as above.
+        // SAFETY: the simulator's threads may call this function at any time; it reports any other
+        // caller.
         unsafe { now() }
     }
 }

@@ -105,6 +105,8 @@ impl Lock {
     }
 }
 
+/// # Safety
+/// `at` points to memory of the size and alignment of `L`, which nobody uses.
 unsafe extern "C" fn init<L: Exclusive>(at: *mut c_void) {
     // SAFETY: the simulator gives memory of the lock's size and alignment, which nobody uses.
     unsafe { at.cast::<L>().write(L::new()) };
@@ -115,7 +117,7 @@ unsafe extern "C" fn init<L: Exclusive>(at: *mut c_void) {
 /// # Safety
 /// `init` has made one there, which stays.
 unsafe fn at<'l, L>(at: *mut c_void) -> &'l L {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `init` made an `L` at this address, and it stays there.
     unsafe { &*at.cast::<L>() }
 }
 
@@ -124,6 +126,8 @@ unsafe fn at<'l, L>(at: *mut c_void) -> &'l L {
 macro_rules! calls {
     ($($name:ident: $($bound:ident)? => $result:ty, |$lock:ident $(, $more:ident: $type:ty)?| $call:expr;)*) => {
         $(
+            /// # Safety
+            /// `place` holds an `L` that `init` made. The calling thread holds it if this releases it.
             unsafe extern "C" fn $name<L: $($bound)?>(place: *mut c_void $(, $more: $type)?) -> $result {
                 // SAFETY: the simulator has had it made.
                 let $lock: &L = unsafe { at(place) };
@@ -160,7 +164,7 @@ macro_rules! lock_library {
             static LOCKS: &[$crate::lock_library::Lock] = &[$($lock),+];
             static LIBRARY: $crate::lock_library::abi::Library =
                 $crate::lock_library::abi::Library::of(LOCKS);
-            // SAFETY: as our caller promises.
+            // SAFETY: by contract the table at `platform` stays for ever, as `enter` demands.
             unsafe { $crate::lock_library::enter(platform) };
             &raw const LIBRARY
         }

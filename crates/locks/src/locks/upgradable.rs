@@ -37,28 +37,38 @@ unsafe impl lock_api::RawRwLockUpgrade for $raw {
         self.try_lock_upgradable().then(GuardNoSend::new)
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgrade::unlock_upgradable`.
     #[inline]
     unsafe fn unlock_upgradable(&self, _: GuardNoSend) {
         // SAFETY: the caller gives back its acquisition.
         unsafe { self.unlock_upgradable() };
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgrade::upgrade`.
     #[inline]
     unsafe fn upgrade(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: as above.
+        // SAFETY: the caller passes the guard of its upgradable acquisition, which becomes the
+        // exclusive one.
         unsafe { self.upgrade() };
         guard
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgrade::try_upgrade`.
     #[inline]
     unsafe fn try_upgrade(&self, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
-        // SAFETY: as above.
+        // SAFETY: the caller passes the guard of its upgradable acquisition, and gets it back if
+        // this fails.
         if unsafe { self.try_upgrade() } { Ok(guard) } else { Err(guard) }
     }
 }
 
-// SAFETY: as above; nobody writes in between.
+// SAFETY: the lock excludes; nobody writes in between.
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for $raw {
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeDowngrade::downgrade_upgradable`.
     #[inline]
     unsafe fn downgrade_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
         // SAFETY: the caller gives back its acquisition.
@@ -66,15 +76,19 @@ unsafe impl lock_api::RawRwLockUpgradeDowngrade for $raw {
         guard
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeDowngrade::downgrade_to_upgradable`.
     #[inline]
     unsafe fn downgrade_to_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: as above.
+        // SAFETY: the caller passes the guard of its exclusive acquisition, which becomes the
+        // upgradable one.
         unsafe { self.downgrade_to_upgradable() };
         guard
     }
 }
 
-// SAFETY: as above; an attempt fails once the deadline has come.
+// SAFETY: the lock excludes, as for its other acquisitions; an attempt fails once the deadline has
+// come.
 unsafe impl lock_api::RawRwLockUpgradeTimed for $raw {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<GuardNoSend> {
         self.lock_upgradable_until(deadline(timeout)).then(GuardNoSend::new)
@@ -84,6 +98,8 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for $raw {
         self.try_lock_upgradable_for(timeout.saturating_duration_since(Instant::now()))
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeTimed::try_upgrade_for`.
     unsafe fn try_upgrade_for(
         &self,
         guard: GuardNoSend,
@@ -93,13 +109,16 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for $raw {
         if unsafe { self.upgrade_until(deadline(timeout)) } { Ok(guard) } else { Err(guard) }
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeTimed::try_upgrade_until`.
     unsafe fn try_upgrade_until(
         &self,
         guard: GuardNoSend,
         timeout: Instant,
     ) -> Result<GuardNoSend, GuardNoSend> {
         let left = timeout.saturating_duration_since(Instant::now());
-        // SAFETY: as above.
+        // SAFETY: the caller passes the guard of its upgradable acquisition, as `try_upgrade_for`
+        // demands.
         unsafe { self.try_upgrade_for(guard, left) }
     }
 }

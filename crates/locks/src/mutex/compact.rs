@@ -239,12 +239,12 @@ mod tests {
             let waiter = scope.spawn(|| {
                 without_a_place(|| {
                     mutex.lock();
-                    // SAFETY: taken above.
+                    // SAFETY: this thread took `mutex` with `lock` above and still holds it.
                     unsafe { mutex.unlock() };
                 });
             });
             thread::sleep(Duration::from_millis(3));
-            // SAFETY: taken above.
+            // SAFETY: this thread took `mutex` with `lock` above and still holds it.
             unsafe { mutex.unlock() };
             waiter.join().unwrap();
         });
@@ -265,7 +265,7 @@ mod tests {
                         mutex.lock();
                         // Relaxed: under the lock.
                         sections.store(sections.load(Relaxed) + 1, Relaxed);
-                        // SAFETY: taken above.
+                        // SAFETY: this thread took `mutex` with `lock` above and still holds it.
                         unsafe { mutex.unlock() };
                     }
                 });

@@ -61,7 +61,7 @@ pub struct Descr {
 
 // SAFETY: never written to, and so is the name.
 unsafe impl Sync for Descr {}
-// SAFETY: as above.
+// SAFETY: neither the value nor the name that it points to is ever written.
 unsafe impl Send for Descr {}
 
 impl Descr {

@@ -35,7 +35,7 @@ static THREADS: [Thread; CPUS as usize] = [const {
 
 /// The calling thread has got a number.
 pub(super) fn begin(number: u32) {
-    // SAFETY: takes nothing.
+    // SAFETY: `gettid` takes no arguments and accesses no memory of ours.
     let tid = quiet(|| unsafe { libc::syscall(libc::SYS_gettid) });
     THREADS[number as usize].tid.store(tid.unwrap_or(0) as u32, Relaxed);
 }
@@ -91,7 +91,7 @@ pub(super) fn inherit(number: u32, inherited: Option<i32>) {
 
 /// Notes the thread's own scheduling policy and priority. False: the kernel does not report them.
 fn remember(thread: &Thread, tid: u32) -> bool {
-    // SAFETY: takes no pointers.
+    // SAFETY: `sched_getscheduler` takes an id only, and no pointer.
     let policy = quiet(|| unsafe { libc::syscall(libc::SYS_sched_getscheduler, tid) });
     let Some((policy, priority)) = policy.ok().zip(priority_of(tid)) else { return false };
     thread.policy.store(policy as u32, Relaxed);
@@ -102,9 +102,11 @@ fn remember(thread: &Thread, tid: u32) -> bool {
 /// The present priority of a thread; 0: the calling one.
 fn priority_of(tid: u32) -> Option<u32> {
     let mut param = MaybeUninit::<libc::sched_param>::zeroed();
-    // SAFETY: writes the priority.
+    // SAFETY: the kernel writes a `sched_param` into `param`, which has room for one and lives
+    // during the call.
     quiet(|| unsafe { libc::syscall(libc::SYS_sched_getparam, tid, param.as_mut_ptr()) }).ok()?;
-    // SAFETY: written, and zeroed before.
+    // SAFETY: `param` began as zeros and the kernel has written it, so all its bytes are
+    // initialised.
     Some(unsafe { param.assume_init() }.sched_priority as u32)
 }
 
@@ -112,7 +114,7 @@ fn schedule(tid: u32, policy: u32, priority: u32) -> bool {
     // SAFETY: zeros are a priority; where there are other fields they are unused.
     let mut param: libc::sched_param = unsafe { core::mem::zeroed() };
     param.sched_priority = priority as libc::c_int;
-    // SAFETY: reads the priority.
+    // SAFETY: the kernel only reads `param`, which lives during the call.
     quiet(|| unsafe { libc::syscall(libc::SYS_sched_setscheduler, tid, policy, &raw const param) })
         .is_ok()
 }
@@ -128,12 +130,12 @@ mod tests {
     use crate::rtmutex::RawRtMutex;
 
     fn tid() -> u32 {
-        // SAFETY: takes nothing.
+        // SAFETY: `gettid` takes no arguments and accesses no memory of ours.
         unsafe { libc::gettid() as u32 }
     }
 
     fn policy() -> u32 {
-        // SAFETY: takes no pointers.
+        // SAFETY: `sched_getscheduler` takes an id only, and no pointer.
         unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) as u32 }
     }
 
@@ -157,7 +159,7 @@ mod tests {
                 if may {
                     lock.lock();
                     assert_eq!(Linux::priority(), 7);
-                    // SAFETY: held.
+                    // SAFETY: this thread took `lock` above and still holds it.
                     unsafe { lock.unlock() };
                 }
                 may
@@ -171,7 +173,7 @@ mod tests {
         }
         assert_eq!(policy() & !RESET_ON_FORK, FIFO);
         assert_eq!(Linux::priority(), 0, "its own is another");
-        // SAFETY: held.
+        // SAFETY: this thread took `lock` with `lock` above and still holds it.
         unsafe { lock.unlock() };
         assert_eq!((policy(), priority_of(0)), (own, Some(0)));
         assert!(waiter.join().unwrap());

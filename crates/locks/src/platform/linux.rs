@@ -29,10 +29,10 @@ static PATIENCE: Patience = Patience::new();
 pub(super) fn quiet(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, libc::c_int> {
     // SAFETY: this thread's, for as long as it runs.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
+    // SAFETY: `errno` is this thread's own, which no other thread accesses.
     let before = unsafe { *errno };
     match call() {
-        // SAFETY: as above.
+        // SAFETY: `errno` is this thread's own, which no other thread accesses.
         -1 => Err(unsafe { core::mem::replace(&mut *errno, before) }),
         result => Ok(result),
     }
@@ -111,9 +111,12 @@ impl Word for AtomicU32 {
         pi_futex::lock(self)
     }
 
+    /// # Safety
+    /// The contract is that of `Word::raw_unlock`.
     #[inline]
     unsafe fn raw_unlock(word: *const Self, key: u32) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by the trait's contract this thread holds the lock in `word`, and `raw_lock`
+        // returned `key`.
         unsafe { pi_futex::unlock(word, key) }
     }
 
@@ -140,7 +143,7 @@ impl Word for AtomicU32 {
 /// until used.
 struct Storage([MaybeUninit<PerCpu<AtomicU32, AtomicUsize>>; CPUS as usize]);
 
-// SAFETY: made of atomics.
+// SAFETY: a `PerCpu` consists of atomics only, and nothing else accesses the storage.
 unsafe impl Sync for Storage {}
 
 static STORAGE: Storage = Storage([const { MaybeUninit::zeroed() }; CPUS as usize]);
@@ -236,7 +239,7 @@ impl Platform for Linux {
         const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
         const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
         let membarrier = |command: libc::c_int| {
-            // SAFETY: membarrier takes no pointers.
+            // SAFETY: membarrier takes a command and two integers, and no pointer.
             quiet(|| unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
         };
         if membarrier(PRIVATE_EXPEDITED).is_err() {
@@ -346,7 +349,7 @@ mod tests {
 
     #[test]
     fn errno_stays_as_it_was() {
-        // SAFETY: errno is this thread's.
+        // SAFETY: `errno` is this thread's own, and the test has no other reference to it.
         let errno = unsafe { &mut *libc::__errno_location() };
         *errno = libc::EXDEV;
         let word = AtomicU32::new(1);

@@ -21,7 +21,8 @@ pub fn clear(word: &AtomicU32) {
 #[inline(always)]
 pub fn swap(word: &AtomicU32, value: u8) -> u8 {
     let mut byte = value;
-    // SAFETY: as in `clear`.
+    // SAFETY: the byte is the lowest of a live word, and the compiler moves no access to memory
+    // over the instruction.
     unsafe {
         asm!(
             "xchg byte ptr [{word}], {byte}",
@@ -40,7 +41,8 @@ pub fn swap(word: &AtomicU32, value: u8) -> u8 {
 #[inline(always)]
 pub fn compare_exchange(word: &AtomicU32, current: u8, new: u8) -> Result<u8, u8> {
     let found: u8;
-    // SAFETY: as in `clear`.
+    // SAFETY: the byte is the lowest of a live word, and the compiler moves no access to memory
+    // over the instruction.
     unsafe {
         asm!(
             "lock cmpxchg byte ptr [{word}], {new}",

@@ -133,7 +133,8 @@ pub trait Word: Atomic<u32> {
         Self: Sized,
     {
         let _ = key;
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the calling thread holds the lock in `word`, which `wait_lock::lock`
+        // took.
         unsafe { wait_lock::unlock(word) }
     }
 

@@ -18,7 +18,7 @@ const FREE: u32 = 0;
 
 /// Takes the lock. Returns the id of the calling thread.
 pub(super) fn lock(word: &AtomicU32) -> u32 {
-    // SAFETY: takes nothing.
+    // SAFETY: `gettid` takes no arguments and accesses no memory of ours.
     let me = quiet(|| unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or_default() as u32;
     let mut rounds = 0;
     // Acquire: pairs with the Release in `unlock`.
@@ -91,13 +91,14 @@ mod tests {
         let work = |shared: &Counted| {
             for round in 0..ROUNDS {
                 let me = lock(&shared.0);
-                // SAFETY: under the lock.
+                // SAFETY: this thread holds the lock in `shared.0`, under which alone the threads
+                // access the count.
                 unsafe { *shared.1.get() += 1 };
                 if round % 64 == 0 {
                     // Others come to sleep.
                     Linux::yield_now();
                 }
-                // SAFETY: taken above.
+                // SAFETY: `lock` above took the word for this thread and returned `me`.
                 unsafe { unlock(&raw const shared.0, me) };
             }
         };

@@ -59,7 +59,7 @@ impl<W: Word, L: Atomic<usize>> PiState<W, L> {
     /// It is in no task's list, and leaves this one before it ends.
     pub(super) unsafe fn attach(&self, waiter: &Waiter<W, L>) {
         waiter.in_owner.value.0.set(waiter.priority());
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the node is in no task's list and leaves this one before it ends.
         unsafe { enqueue(&self.waiters, &waiter.in_owner) }
     }
 
@@ -68,7 +68,7 @@ impl<W: Word, L: Atomic<usize>> PiState<W, L> {
     /// # Safety
     /// It is in this list.
     pub(super) unsafe fn detach(&self, waiter: &Waiter<W, L>) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by this function's contract the node is in this list.
         unsafe { self.waiters.remove(&waiter.in_owner) }
     }
 
@@ -77,7 +77,8 @@ impl<W: Word, L: Atomic<usize>> PiState<W, L> {
     /// # Safety
     /// As for [`Self::detach`] of `before` and then [`Self::attach`] of `after`.
     pub(super) unsafe fn exchange(&self, before: Option<&Waiter<W, L>>, after: &Waiter<W, L>) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract `before` is in this list, and `after` is in none and leaves this one
+        // before it ends.
         unsafe {
             if let Some(before) = before {
                 self.detach(before);
@@ -97,7 +98,7 @@ impl<W: Word, L: Atomic<usize>> PiState<W, L> {
 
     /// The lock that the task waits for; null: none.
     pub(super) fn blocking_lock(&self) -> *const Core<W, L> {
-        // SAFETY: alive by its invariant.
+        // SAFETY: `blocked_on` is null or, by its invariant, a record that is alive.
         unsafe { self.blocked_on.get().as_ref() }.map_or(ptr::null(), |node| node.value.lock)
     }
 }

@@ -51,7 +51,8 @@ impl<P: Platform, T> Deref for RawGuard<'_, P, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
+        // SAFETY: this guard exists only while its thread holds the lock, under which alone the
+        // value is accessed.
         unsafe { &*self.lock.value.get() }
     }
 }
@@ -59,7 +60,7 @@ impl<P: Platform, T> Deref for RawGuard<'_, P, T> {
 impl<P: Platform, T> Drop for RawGuard<'_, P, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: held, by this key.
+        // SAFETY: `lock` made this guard when this thread took the word and got `key`.
         unsafe { P::Word::raw_unlock(&raw const self.lock.word, self.key) };
     }
 }

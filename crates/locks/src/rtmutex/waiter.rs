@@ -115,6 +115,7 @@ pub(super) unsafe fn enqueue<T: Prioritized>(list: &List<T>, node: &Node<T>) {
     } else {
         list.iter().find(|other| other.value.priority() < priority)
     };
-    // SAFETY: as our caller promises; the place is of this list.
+    // SAFETY: by contract the node is in no list and leaves this one before it ends; the place is
+    // of this list.
     unsafe { list.insert_before(node, place) }
 }

@@ -33,7 +33,8 @@ impl<P: Platform> RawRwSem<P> {
         }
         let taken = self.osq.lock() && {
             let taken = self.spin_as_first();
-            // SAFETY: held.
+            // SAFETY: the queue's `lock` above succeeded in this thread, which has not left the
+            // queue since.
             unsafe { self.osq.unlock() };
             taken
         };

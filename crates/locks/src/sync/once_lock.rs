@@ -32,7 +32,8 @@ impl<T> OnceLock<T> {
 
     /// The value, if it is there.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: as in `get`.
+        // SAFETY: `once` is completed, so the value is there, and `&mut self` excludes other
+        // references.
         self.once.is_completed().then(|| unsafe { self.value.get_mut().assume_init_mut() })
     }
 

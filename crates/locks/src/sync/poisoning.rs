@@ -120,7 +120,8 @@ macro_rules! guard {
             #[inline]
             fn deref_mut(&mut self) -> &mut T {
                 let $this = self;
-                // SAFETY: as above, by nobody else.
+                // SAFETY: the guard has the lock, which excludes everybody else, and is borrowed
+                // mutably as long as this.
                 unsafe { &mut *$value }
             }
         }

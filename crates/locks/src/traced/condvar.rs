@@ -41,13 +41,16 @@ unsafe impl<C: RawCondvar> RawCondvar for TracedCondvar<C> {
     const INIT: Self = Self(C::INIT);
     type RawMutex = Traced<C::RawMutex>;
 
+    /// # Safety
+    /// The contract is that of `RawCondvar::wait`.
     #[inline]
     unsafe fn wait(
         &self,
         mutex: &Traced<C::RawMutex>,
         guard: &mut <C::RawMutex as RawMutex>::Guard,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller holds `mutex`, so it holds `mutex.raw` by this
+        // guard.
         self.around(mutex, |condvar| unsafe { condvar.wait(&mutex.raw, guard) });
     }
 
@@ -62,7 +65,7 @@ unsafe impl<C: RawCondvar> RawCondvar for TracedCondvar<C> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: it waits as the condition variable inside does, and reporting does not change that.
 unsafe impl<C: RawCondvarTimed> RawCondvarTimed for TracedCondvar<C>
 where
     C::RawMutex: RawMutexTimed,
@@ -73,13 +76,16 @@ where
         C::checked_duration_to_instant(timeout)
     }
 
+    /// # Safety
+    /// The contract is that of `RawCondvarTimed::wait_until`.
     unsafe fn wait_until(
         &self,
         mutex: &Traced<C::RawMutex>,
         guard: &mut <C::RawMutex as RawMutex>::Guard,
         timeout: &<C::RawMutex as RawMutexTimed>::Instant,
     ) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller holds `mutex`, so it holds `mutex.raw` by this
+        // guard.
         self.around(mutex, |condvar| unsafe { condvar.wait_until(&mutex.raw, guard, timeout) })
     }
 }

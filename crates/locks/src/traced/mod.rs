@@ -157,7 +157,7 @@ unsafe impl<R, const FAIR: bool> Subject for Traced<R, FAIR> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the address is that of the annotated lock inside, which lives as long as `self`.
 unsafe impl<R: lock_api::RawMutex, T: ?Sized> Subject for Mutex<Traced<R>, T> {
     const SORT: u32 = Lock::SORT;
     #[inline(always)]
@@ -167,7 +167,7 @@ unsafe impl<R: lock_api::RawMutex, T: ?Sized> Subject for Mutex<Traced<R>, T> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the address is that of the annotated lock inside, which lives as long as `self`.
 unsafe impl<R: lock_api::RawRwLock, T: ?Sized, const FAIR: bool> Subject
     for RwLock<Traced<R, FAIR>, T>
 {

@@ -33,10 +33,13 @@ unsafe impl<R: RawMutex, const FAIR: bool> RawMutex for Traced<R, FAIR> {
         if is_off() { taken } else { self.told_try(Flags::EXCLUSIVE, taken) }
     }
 
+    /// # Safety
+    /// The contract is that of `RawMutex::unlock`.
     #[inline]
     unsafe fn unlock(&self, guard: R::Guard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller holds this lock by `guard`, which the lock
+        // inside returned.
         unsafe { self.raw.unlock(guard) };
     }
 
@@ -45,17 +48,20 @@ unsafe impl<R: RawMutex, const FAIR: bool> RawMutex for Traced<R, FAIR> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawMutexFair, const FAIR: bool> RawMutexFair for Traced<R, FAIR> {
+    /// # Safety
+    /// The contract is that of `RawMutexFair::unlock_fair`.
     #[inline]
     unsafe fn unlock_fair(&self, guard: R::Guard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller holds this lock by `guard`, which the lock
+        // inside returned.
         unsafe { self.raw.unlock_fair(guard) };
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawMutexTimed, const FAIR: bool> RawMutexTimed for Traced<R, FAIR> {
     type Duration = R::Duration;
     type Instant = R::Instant;

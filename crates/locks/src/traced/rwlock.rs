@@ -26,10 +26,13 @@ unsafe impl<R: RawRwLock, const FAIR: bool> RawRwLock for Traced<R, FAIR> {
         if is_off() { taken } else { self.told_try(Self::READ, taken) }
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLock::unlock_shared`.
     #[inline]
     unsafe fn unlock_shared(&self, guard: R::SharedGuard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads by `guard`, which the lock inside
+        // returned.
         unsafe { self.raw.unlock_shared(guard) };
     }
 
@@ -47,10 +50,13 @@ unsafe impl<R: RawRwLock, const FAIR: bool> RawRwLock for Traced<R, FAIR> {
         if is_off() { taken } else { self.told_try(Flags::EXCLUSIVE, taken) }
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLock::unlock_exclusive`.
     #[inline]
     unsafe fn unlock_exclusive(&self, guard: R::ExclusiveGuard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller writes by `guard`, which the lock inside
+        // returned.
         unsafe { self.raw.unlock_exclusive(guard) };
     }
 
@@ -63,19 +69,25 @@ unsafe impl<R: RawRwLock, const FAIR: bool> RawRwLock for Traced<R, FAIR> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLockFair, const FAIR: bool> RawRwLockFair for Traced<R, FAIR> {
+    /// # Safety
+    /// The contract is that of `RawRwLockFair::unlock_shared_fair`.
     #[inline]
     unsafe fn unlock_shared_fair(&self, guard: R::SharedGuard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads by `guard`, which the lock inside
+        // returned.
         unsafe { self.raw.unlock_shared_fair(guard) };
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLockFair::unlock_exclusive_fair`.
     #[inline]
     unsafe fn unlock_exclusive_fair(&self, guard: R::ExclusiveGuard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller writes by `guard`, which the lock inside
+        // returned.
         unsafe { self.raw.unlock_exclusive_fair(guard) };
     }
 }
@@ -94,17 +106,20 @@ impl<R, const FAIR: bool> Traced<R, FAIR> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLockDowngrade, const FAIR: bool> RawRwLockDowngrade for Traced<R, FAIR> {
+    /// # Safety
+    /// The contract is that of `RawRwLockDowngrade::downgrade`.
     #[inline]
     unsafe fn downgrade(&self, guard: R::ExclusiveGuard) -> R::SharedGuard {
         self.becomes(Self::READ);
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller writes by `guard`, which the lock inside
+        // returned.
         unsafe { self.raw.downgrade(guard) }
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLockTimed, const FAIR: bool> RawRwLockTimed for Traced<R, FAIR> {
     type Duration = R::Duration;
     type Instant = R::Instant;

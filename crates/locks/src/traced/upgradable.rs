@@ -25,15 +25,21 @@ unsafe impl<R: RawRwLockUpgrade, const FAIR: bool> RawRwLockUpgrade for Traced<R
         if is_off() { taken } else { self.told_try(Self::UPGRADABLE, taken) }
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgrade::unlock_upgradable`.
     #[inline]
     unsafe fn unlock_upgradable(&self, guard: R::UpgradableGuard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads upgradably by `guard`, which the lock
+        // inside returned.
         unsafe { self.raw.unlock_upgradable(guard) };
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgrade::upgrade`.
     unsafe fn upgrade(&self, guard: R::UpgradableGuard) -> R::ExclusiveGuard {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads upgradably by `guard`, which the lock
+        // inside returned.
         let upgrade = |raw: &R| unsafe { raw.upgrade(guard) };
         if is_off() {
             return upgrade(&self.raw);
@@ -43,11 +49,14 @@ unsafe impl<R: RawRwLockUpgrade, const FAIR: bool> RawRwLockUpgrade for Traced<R
         self.told_surely(Flags::EXCLUSIVE, |_| None, upgrade)
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgrade::try_upgrade`.
     unsafe fn try_upgrade(
         &self,
         guard: R::UpgradableGuard,
     ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads upgradably by `guard`, which the lock
+        // inside returned.
         let result = unsafe { self.raw.try_upgrade(guard) };
         if result.is_ok() {
             self.becomes(Flags::EXCLUSIVE);
@@ -56,36 +65,45 @@ unsafe impl<R: RawRwLockUpgrade, const FAIR: bool> RawRwLockUpgrade for Traced<R
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLockUpgradeDowngrade, const FAIR: bool> RawRwLockUpgradeDowngrade
     for Traced<R, FAIR>
 {
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgradeDowngrade::downgrade_upgradable`.
     #[inline]
     unsafe fn downgrade_upgradable(&self, guard: R::UpgradableGuard) -> R::SharedGuard {
         self.becomes(Self::READ);
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads upgradably by `guard`, which the lock
+        // inside returned.
         unsafe { self.raw.downgrade_upgradable(guard) }
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgradeDowngrade::downgrade_to_upgradable`.
     #[inline]
     unsafe fn downgrade_to_upgradable(&self, guard: R::ExclusiveGuard) -> R::UpgradableGuard {
         self.becomes(Self::UPGRADABLE);
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller writes by `guard`, which the lock inside
+        // returned.
         unsafe { self.raw.downgrade_to_upgradable(guard) }
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLockUpgradeFair, const FAIR: bool> RawRwLockUpgradeFair for Traced<R, FAIR> {
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgradeFair::unlock_upgradable_fair`.
     #[inline]
     unsafe fn unlock_upgradable_fair(&self, guard: R::UpgradableGuard) {
         self.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads upgradably by `guard`, which the lock
+        // inside returned.
         unsafe { self.raw.unlock_upgradable_fair(guard) };
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl<R: RawRwLockUpgradeTimed, const FAIR: bool> RawRwLockUpgradeTimed for Traced<R, FAIR> {
     fn try_lock_upgradable_for(&self, timeout: R::Duration) -> Option<R::UpgradableGuard> {
         if is_off() {
@@ -103,21 +121,27 @@ unsafe impl<R: RawRwLockUpgradeTimed, const FAIR: bool> RawRwLockUpgradeTimed fo
         self.told_timed(Self::UPGRADABLE, R::try_lock_upgradable, wait)
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgradeTimed::try_upgrade_for`.
     unsafe fn try_upgrade_for(
         &self,
         guard: R::UpgradableGuard,
         timeout: R::Duration,
     ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads upgradably by `guard`, which the lock
+        // inside returned.
         self.upgraded(|raw| unsafe { raw.try_upgrade_for(guard, timeout) })
     }
 
+    /// # Safety
+    /// The contract is that of `RawRwLockUpgradeTimed::try_upgrade_until`.
     unsafe fn try_upgrade_until(
         &self,
         guard: R::UpgradableGuard,
         timeout: R::Instant,
     ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract the caller reads upgradably by `guard`, which the lock
+        // inside returned.
         self.upgraded(|raw| unsafe { raw.try_upgrade_until(guard, timeout) })
     }
 }

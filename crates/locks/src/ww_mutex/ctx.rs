@@ -111,7 +111,8 @@ impl<P: Platform> AcquireCtx<P> {
     pub(super) unsafe fn wound(&self) -> Wake<P> {
         // Relaxed: telling releases it.
         self.wounded.store(1, Relaxed);
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the context holds a lock whose wait lock the caller has, so it cannot
+        // end meanwhile.
         unsafe { Sleeper::tell(&raw const self.sleeper) }
     }
 

@@ -140,7 +140,8 @@ impl<P: Platform> RawWwMutex<P> {
     /// used to lock, and all contexts that this mutex is used with are of one class.
     #[inline]
     pub unsafe fn lock(&self, ctx: Option<&AcquireCtx<P>>) -> Result<(), Refused> {
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the context is this thread's, stays in place, and is of this mutex's
+        // class.
         unsafe { self.lock_until(ctx, None) }
     }
 
@@ -174,7 +175,8 @@ impl<P: Platform> RawWwMutex<P> {
     /// As of [`RawWwMutex::lock`]; the context holds nothing.
     pub unsafe fn lock_slow(&self, ctx: &AcquireCtx<P>) {
         debug_assert_eq!(ctx.acquired(), 0, "lock_slow is for a context that has released all");
-        // SAFETY: as our caller promises.
+        // SAFETY: by contract the context is this thread's, stays in place, and is of this mutex's
+        // class.
         let taken = unsafe { self.lock(Some(ctx)) };
         debug_assert!(taken.is_ok(), "who has nothing is refused nothing");
     }
@@ -313,7 +315,8 @@ impl<P: Platform> RawWwMutex<P> {
             return false;
         }
         let taken = self.owner.spin(me, may_spin);
-        // SAFETY: locked above.
+        // SAFETY: the queue's `lock` above succeeded in this thread, which has not left the queue
+        // since.
         unsafe { self.osq.unlock() };
         taken
     }
@@ -344,7 +347,8 @@ impl<P: Platform> RawWwMutex<P> {
         wakes: &mut Wakes<P>,
     ) -> Result<(), Refused> {
         let Some(ctx) = node.value.ctx() else {
-            // SAFETY: as our caller promises.
+            // SAFETY: by contract the node is in no list and leaves this one before it moves or
+            // ends.
             unsafe { waiters.push_back(node) };
             self.owner.set_waiters();
             return Ok(());
@@ -359,7 +363,8 @@ impl<P: Platform> RawWwMutex<P> {
                 return Err(Refused::Deadlock);
             }
         }
-        // SAFETY: as our caller promises; the place is in the list.
+        // SAFETY: by contract the node is in no list and leaves this one before it ends; the place
+        // is in the list.
         unsafe { waiters.insert_before(node, place) };
         self.owner.set_waiters();
         // B: pairs with A in `acquired`; and with the Releases of the owner's word.

@@ -16,14 +16,14 @@ pub fn pin_to_one_cpu() {
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: a set of its own.
     unsafe { libc::CPU_SET(0, &mut set) };
-    // SAFETY: reads the set.
+    // SAFETY: the kernel only reads `set`, whose size is passed and which lives during the call.
     unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
 }
 
 /// Makes the calling thread one of SCHED_FIFO. False: it may not.
 fn try_fifo(priority: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: reads the parameters.
+    // SAFETY: the kernel only reads `parameters`, which lives during the call.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 }
 }
 

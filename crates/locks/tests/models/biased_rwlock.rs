@@ -11,7 +11,7 @@ impl Shared for Raw {
     fn new() -> Self {
         let lock = Self::new_in();
         assert!(lock.try_lock_shared() && lock.try_lock_shared());
-        // SAFETY: held twice.
+        // SAFETY: both calls of `try_lock_shared` above succeeded, as asserted.
         unsafe {
             lock.unlock_shared();
             lock.unlock_shared();
@@ -22,14 +22,14 @@ impl Shared for Raw {
     fn read(&self, section: impl FnOnce()) {
         self.lock_shared();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `lock_shared` above and still holds it.
         unsafe { self.unlock_shared() };
     }
 
     fn write(&self, section: impl FnOnce()) {
         self.lock_exclusive();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `lock_exclusive` above and still holds it.
         unsafe { self.unlock_exclusive() };
     }
 
@@ -37,7 +37,7 @@ impl Shared for Raw {
         let taken = self.try_lock_shared();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_lock_shared` above and still holds it.
             unsafe { self.unlock_shared() };
         }
         taken
@@ -47,7 +47,7 @@ impl Shared for Raw {
         let taken = self.try_lock_exclusive();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_lock_exclusive` above and still holds it.
             unsafe { self.unlock_exclusive() };
         }
         taken
@@ -102,7 +102,8 @@ fn a_writer_that_gives_up_forgets_no_reader() {
     fn writes(shared: &Lock) {
         if shared.lock.lock_exclusive_until(Some(0)) {
             shared.value.increment();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive_until` above and still
+            // holds it.
             unsafe { shared.lock.unlock_exclusive() };
         }
     }
@@ -136,11 +137,11 @@ fn an_attempt_to_write_forgets_no_reader() {
 fn reads_then_writes(shared: &Lock) {
     shared.lock.lock_upgradable();
     let seen = shared.value.get();
-    // SAFETY: held.
+    // SAFETY: this thread took `shared.lock` with `lock_upgradable` above and still holds it.
     unsafe { shared.lock.upgrade() };
     assert_eq!(shared.value.get(), seen, "somebody has written between");
     shared.value.increment();
-    // SAFETY: held.
+    // SAFETY: this thread took `shared.lock` with `upgrade` above and still holds it.
     unsafe { shared.lock.unlock_exclusive() };
 }
 
@@ -165,7 +166,8 @@ fn upgrading_waits_for_visible_readers() {
 fn an_attempt_to_upgrade_excludes() {
     fn tries(shared: &Lock, upgrades: impl FnOnce(&Raw) -> bool) {
         shared.lock.lock_upgradable();
-        // SAFETY: held, here and below.
+        // SAFETY: this thread took `shared.lock` upgradably above, and each step releases or
+        // changes what it has.
         unsafe {
             if upgrades(&shared.lock) {
                 shared.value.increment();
@@ -186,7 +188,8 @@ fn an_attempt_to_upgrade_excludes() {
                     shared.read();
                 });
                 tries(&shared, |lock| {
-                    // SAFETY: held.
+                    // SAFETY: `tries` took the lock upgradably for this thread before it calls
+                    // this.
                     unsafe { if timed { lock.upgrade_until(Some(0)) } else { lock.try_upgrade() } }
                 });
                 reader.join().unwrap();
@@ -214,7 +217,8 @@ fn a_recursive_reader_goes_ahead_of_the_writer() {
                 }
                 for _ in 0..4 {
                     assert_eq!(shared.value.get(), first, "written while it was read");
-                    // SAFETY: held so often.
+                    // SAFETY: this thread took the lock four times to read: once plainly and three
+                    // times recursively.
                     unsafe { shared.lock.unlock_shared() };
                 }
                 writer.join().unwrap();
@@ -236,11 +240,12 @@ fn downgrade_lets_readers_in() {
             shared.lock.lock_exclusive();
             shared.value.increment();
             shared.value.increment();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still holds
+            // it.
             unsafe { shared.lock.downgrade() };
             assert_eq!(shared.value.get(), 2);
             reader.join().unwrap();
-            // SAFETY: held.
+            // SAFETY: `downgrade` above made this thread a reader of `shared.lock`.
             unsafe { shared.lock.unlock_shared() };
             is_free(&shared);
         });

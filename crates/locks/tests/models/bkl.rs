@@ -18,7 +18,7 @@ impl<L: lockwright::exclusive::Exclusive + 'static> Exclusive for Big<L> {
         self.lock();
         self.lock();
         section();
-        // SAFETY: held, twice.
+        // SAFETY: this thread called `lock` twice above and has released neither.
         unsafe {
             self.unlock();
             self.unlock();
@@ -29,7 +29,7 @@ impl<L: lockwright::exclusive::Exclusive + 'static> Exclusive for Big<L> {
         let taken = self.try_lock();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_lock` above and still holds it.
             unsafe { self.unlock() };
         }
         taken
@@ -61,7 +61,7 @@ fn a_sleep_gives_it_away_and_takes_it_back() {
             bkl.schedule(|| assert_eq!(bkl.depth(), None));
             count.increment();
             assert_eq!(bkl.depth(), Some(1));
-            // SAFETY: held, twice.
+            // SAFETY: this thread called `lock` twice above, and `schedule` gave back both.
             unsafe {
                 bkl.unlock();
                 bkl.unlock();

@@ -27,17 +27,17 @@ impl<M: Exclusive + 'static> Shared<M> {
     fn change(&self) {
         self.mutex.lock();
         self.count.increment();
-        // SAFETY: held.
+        // SAFETY: this thread took `self.mutex` with `lock` above and still holds it.
         unsafe { self.mutex.unlock() };
     }
 
     fn wait(&self) {
         self.mutex.lock();
         while self.count.read() == 0 {
-            // SAFETY: held.
+            // SAFETY: this thread locked `mutex` above, and each wait takes it again.
             unsafe { self.changed.wait(&self.mutex) };
         }
-        // SAFETY: held.
+        // SAFETY: this thread holds `mutex`: it locked it above, and a wait takes it again.
         unsafe { self.mutex.unlock() };
     }
 
@@ -46,12 +46,12 @@ impl<M: Exclusive + 'static> Shared<M> {
         self.mutex.lock();
         let mut notified = false;
         if self.count.read() == 0 {
-            // SAFETY: held.
+            // SAFETY: this thread locked `mutex` above, and each wait takes it again.
             notified = unsafe { self.changed.wait_until(&self.mutex, Some(0)) };
             assert!(!notified || self.count.read() == 1);
         }
         assert!(self.mutex.is_locked());
-        // SAFETY: held.
+        // SAFETY: this thread holds `mutex`: it locked it above, and a wait takes it again.
         unsafe { self.mutex.unlock() };
         notified
     }

@@ -30,13 +30,15 @@ unsafe impl Sync for Counter {}
 impl Counter {
     /// Counts one more.
     pub fn increment(&self) {
-        // SAFETY: loom checks it.
+        // SAFETY: loom checks each access to its cell, and stops the model if two threads meet in
+        // it.
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 
     /// How many there are.
     pub fn read(&self) -> usize {
-        // SAFETY: loom checks it.
+        // SAFETY: loom checks each access to its cell, and stops the model if two threads meet in
+        // it.
         self.0.with(|value| unsafe { *value })
     }
 }
@@ -132,7 +134,7 @@ macro_rules! exclusive_models {
             fn locked(&self, section: impl FnOnce()) {
                 self.lock();
                 section();
-                // SAFETY: held.
+                // SAFETY: this thread took `self` above and still holds it.
                 unsafe { self.unlock() };
             }
 
@@ -140,7 +142,7 @@ macro_rules! exclusive_models {
                 let taken = self.try_lock();
                 if taken {
                     section();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `self` above and still holds it.
                     unsafe { self.unlock() };
                 }
                 taken

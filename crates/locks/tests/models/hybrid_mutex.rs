@@ -50,7 +50,7 @@ fn a_deadline_races(others: usize, rounds: usize, preemptions: usize) {
             .collect();
         if shared.0.lock_until(Some(1)) || shared.0.lock_until(Some(1)) {
             shared.1.increment();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.0` with `lock_until` above and still holds it.
             unsafe { shared.0.unlock() };
         }
         others.into_iter().for_each(|other| other.join().unwrap());
@@ -81,13 +81,13 @@ fn a_fair_unlock_leaves_nobody_behind() {
     fn fair(shared: &(RawHybridMutex<Loom>, Counter)) {
         shared.0.lock();
         shared.1.increment();
-        // SAFETY: held.
+        // SAFETY: this thread took `shared.0` with `lock` above and still holds it.
         unsafe { shared.0.unlock_fair() };
     }
     fn timed(shared: &(RawHybridMutex<Loom>, Counter)) {
         if shared.0.lock_until(Some(1)) {
             shared.1.increment();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.0` with `lock_until` above and still holds it.
             unsafe { shared.0.unlock() };
         }
     }

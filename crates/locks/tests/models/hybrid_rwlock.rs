@@ -15,14 +15,14 @@ impl Shared for Raw {
     fn read(&self, section: impl FnOnce()) {
         self.lock_shared();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `lock_shared` above and still holds it.
         unsafe { self.unlock_shared() };
     }
 
     fn write(&self, section: impl FnOnce()) {
         self.lock_exclusive();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `lock_exclusive` above and still holds it.
         unsafe { self.unlock_exclusive() };
     }
 
@@ -30,7 +30,7 @@ impl Shared for Raw {
         let taken = self.try_lock_shared();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_lock_shared` above and still holds it.
             unsafe { self.unlock_shared() };
         }
         taken
@@ -40,7 +40,7 @@ impl Shared for Raw {
         let taken = self.try_lock_exclusive();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_lock_exclusive` above and still holds it.
             unsafe { self.unlock_exclusive() };
         }
         taken
@@ -93,7 +93,8 @@ fn a_fair_unlock_lets_the_head_in() {
             shared.lock.lock_exclusive();
             let other = beside(&shared, Guarded::write);
             loom::thread::yield_now();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still holds
+            // it.
             unsafe { shared.lock.unlock_exclusive_fair() };
             shared.read();
             other.join().unwrap();
@@ -114,12 +115,13 @@ fn downgrade_lets_readers_in() {
             shared.lock.lock_exclusive();
             shared.value.increment();
             shared.value.increment();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive` above and still holds
+            // it.
             unsafe { shared.lock.downgrade() };
             // The reader comes in, if it waits, while we read.
             assert_eq!(shared.value.get(), 2);
             reader.join().unwrap();
-            // SAFETY: held.
+            // SAFETY: `downgrade` above made this thread a reader of `shared.lock`.
             unsafe { shared.lock.unlock_shared() };
             is_free(&shared);
         });
@@ -129,11 +131,11 @@ fn downgrade_lets_readers_in() {
 fn reads_then_writes(shared: &Lock) {
     shared.lock.lock_upgradable();
     let seen = shared.value.get();
-    // SAFETY: held.
+    // SAFETY: this thread took `shared.lock` with `lock_upgradable` above and still holds it.
     unsafe { shared.lock.upgrade() };
     assert_eq!(shared.value.get(), seen, "somebody has written between");
     shared.value.increment();
-    // SAFETY: held.
+    // SAFETY: this thread took `shared.lock` with `upgrade` above and still holds it.
     unsafe { shared.lock.unlock_exclusive() };
 }
 
@@ -161,7 +163,7 @@ fn an_upgradable_reader_lets_readers_in() {
         shared.lock.lock_upgradable();
         beside(&shared, Guarded::read).join().unwrap();
         assert!(!shared.lock.try_lock_upgradable() && !shared.lock.try_lock_exclusive());
-        // SAFETY: held.
+        // SAFETY: this thread took `shared.lock` with `lock_upgradable` above and still holds it.
         unsafe { shared.lock.unlock_upgradable() };
         is_free(&shared);
     });
@@ -176,7 +178,8 @@ fn an_attempt_to_upgrade_excludes() {
                 let shared = Lock::new();
                 let other = beside(&shared, other);
                 shared.lock.lock_upgradable();
-                // SAFETY: held, here and below.
+                // SAFETY: this thread took `shared.lock` upgradably above, and each step releases
+                // or changes what it has.
                 unsafe {
                     if shared.lock.try_upgrade() {
                         shared.value.increment();
@@ -204,7 +207,8 @@ fn a_recursive_reader_goes_ahead_of_the_writer() {
             let read = |section: &dyn Fn()| {
                 shared.lock.lock_shared_recursive();
                 section();
-                // SAFETY: held.
+                // SAFETY: this thread took `shared.lock` with `lock_shared_recursive` above and
+                // still holds it.
                 unsafe { shared.lock.unlock_shared() };
             };
             read(&|| {
@@ -236,14 +240,16 @@ fn deadlines_race_with_unlocks() {
     fn reads(shared: &Lock) {
         if shared.lock.lock_shared_until(Some(0)) {
             shared.value.get();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_shared_until` above and still holds
+            // it.
             unsafe { shared.lock.unlock_shared() };
         }
     }
     fn writes(shared: &Lock) {
         if shared.lock.lock_exclusive_until(Some(0)) {
             shared.value.increment();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_exclusive_until` above and still
+            // holds it.
             unsafe { shared.lock.unlock_exclusive() };
         }
     }
@@ -251,7 +257,8 @@ fn deadlines_race_with_unlocks() {
         if !shared.lock.lock_upgradable_until(Some(0)) {
             return;
         }
-        // SAFETY: held, each way.
+        // SAFETY: this thread took `shared.lock` upgradably above; each branch releases what the
+        // upgrade left it.
         unsafe {
             if shared.lock.upgrade_until(Some(0)) {
                 shared.value.increment();
@@ -286,14 +293,15 @@ fn a_writer_that_gives_up_lets_readers_in() {
             let writer = beside(&shared, |shared| {
                 if shared.lock.lock_exclusive_until(Some(0)) {
                     shared.value.increment();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `shared.lock` with `lock_exclusive_until` above and
+                    // still holds it.
                     unsafe { shared.lock.unlock_exclusive() };
                 }
             });
             let reader = beside(&shared, Guarded::read);
             reader.join().unwrap();
             writer.join().unwrap();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `lock_shared` above and still holds it.
             unsafe { shared.lock.unlock_shared() };
             is_free(&shared);
         });

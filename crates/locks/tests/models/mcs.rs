@@ -13,7 +13,7 @@ impl Exclusive for Mcs<Loom> {
         // SAFETY: it stays here until the unlock.
         unsafe { self.lock(&node) };
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `node` above and still holds it.
         unsafe { self.unlock(&node) };
     }
 
@@ -23,7 +23,7 @@ impl Exclusive for Mcs<Loom> {
         let taken = unsafe { self.try_lock(&node) };
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: `try_lock` took `self` with `node` for this thread, which still holds it.
             unsafe { self.unlock(&node) };
         }
         taken

@@ -63,7 +63,8 @@ macro_rules! models {
                     if shared.0.lock_until(Some(0)) || shared.0.lock_until(Some(0)) {
                         assert!(shared.0.is_owned());
                         shared.1.increment();
-                        // SAFETY: held.
+                        // SAFETY: this thread took `shared.0` with `lock_until` above and still
+                        // holds it.
                         unsafe { shared.0.unlock() };
                     }
                     other.join().unwrap();

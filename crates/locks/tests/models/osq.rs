@@ -22,9 +22,10 @@ impl Shared {
         let mut had = 0;
         for _ in 0..rounds {
             if self.queue.lock() {
-                // SAFETY: loom checks it.
+                // SAFETY: this thread has the queue's lock, and loom checks each access to its
+                // cell.
                 self.value.with_mut(|value| unsafe { *value += 1 });
-                // SAFETY: held.
+                // SAFETY: this thread took `self.queue` with `lock` above and still holds it.
                 unsafe { self.queue.unlock() };
                 had += 1;
             }
@@ -50,7 +51,7 @@ fn excludes(rounds: &'static [u32], preemptions: Option<usize>) {
         assert!(had > 0, "the first in an empty queue has it");
         assert!(!shared.queue.is_locked());
         assert_eq!(shared.work(1), 1, "refused, though free");
-        // SAFETY: all others have ended.
+        // SAFETY: all other threads have been joined, so this thread alone accesses the value.
         assert_eq!(shared.value.with(|value| unsafe { *value }), had + 1);
     });
 }

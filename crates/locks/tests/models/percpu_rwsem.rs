@@ -11,14 +11,14 @@ impl<const SLOTS: usize> Shared for RawPercpuRwSem<Loom, SLOTS> {
     fn read(&self, section: impl FnOnce()) {
         self.down_read();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `down_read` above and still holds it.
         unsafe { self.up_read() };
     }
 
     fn write(&self, section: impl FnOnce()) {
         self.down_write();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `down_write` above and still holds it.
         unsafe { self.up_write() };
     }
 
@@ -26,7 +26,7 @@ impl<const SLOTS: usize> Shared for RawPercpuRwSem<Loom, SLOTS> {
         let taken = self.try_down_read();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_down_read` above and still holds it.
             unsafe { self.up_read() };
         }
         taken
@@ -36,7 +36,7 @@ impl<const SLOTS: usize> Shared for RawPercpuRwSem<Loom, SLOTS> {
         let taken = self.try_down_write();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_down_write` above and still holds it.
             unsafe { self.up_write() };
         }
         taken

@@ -31,7 +31,8 @@ impl<const WRITERS_FIRST: bool> Raw<WRITERS_FIRST> {
     /// The caller has it so.
     fn unlock(&self, mode: Mode) {
         assert_eq!(self.0.holder(), Some(mode));
-        // SAFETY: held.
+        // SAFETY: the caller took the lock in `mode`, and the assertion above compared that with
+        // its state.
         unsafe { self.0.unlock(mode, Self::PREFERENCE) };
     }
 
@@ -218,7 +219,7 @@ fn freed<const WRITERS_FIRST: bool>() {
                     shared.lock.lock(Mode::Write);
                     shared.value.increment();
                     let last = shared.value.get() == 2;
-                    // SAFETY: held.
+                    // SAFETY: this thread took the lock to write above and still holds it.
                     unsafe { shared.lock.0.unlock(Mode::Write, Raw::<WRITERS_FIRST>::PREFERENCE) };
                     if last {
                         world::free(&shared.lock);

@@ -11,14 +11,14 @@ impl Shared for RawQrwLock<Loom> {
     fn read(&self, section: impl FnOnce()) {
         self.read_lock();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `read_lock` above and still holds it.
         unsafe { self.read_unlock() };
     }
 
     fn write(&self, section: impl FnOnce()) {
         self.write_lock();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `write_lock` above and still holds it.
         unsafe { self.write_unlock() };
     }
 
@@ -26,7 +26,7 @@ impl Shared for RawQrwLock<Loom> {
         let taken = self.try_read_lock();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_read_lock` above and still holds it.
             unsafe { self.read_unlock() };
         }
         taken
@@ -36,7 +36,7 @@ impl Shared for RawQrwLock<Loom> {
         let taken = self.try_write_lock();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_write_lock` above and still holds it.
             unsafe { self.write_unlock() };
         }
         taken

@@ -18,7 +18,7 @@ fn a_deadline_races_with_unlock() {
             thread::spawn(move || lock.locked(|| ()))
         };
         match lock.lock_until(Some(0)) {
-            // SAFETY: held.
+            // SAFETY: this thread took `lock` with `lock_until` above and still holds it.
             Ok(()) => unsafe { lock.unlock() },
             Err(error) => assert_eq!(error, Error::TimedOut),
         }
@@ -72,7 +72,7 @@ fn a_boost_comes_while_the_lock_has_no_owner() {
             act(1, |[contended, own]| own.locked(|| contended.locked(|| ()))),
             act(5, |[contended, _]| contended.locked(|| ())),
         ];
-        // SAFETY: held.
+        // SAFETY: this thread took `locks[0]` with `lock` above and still holds it.
         unsafe { locks[0].unlock() };
         locks[1].locked(|| ());
         others.into_iter().for_each(|other| other.join().unwrap());
@@ -93,10 +93,10 @@ fn who_gets_a_lock_of_the_chain_may_free_it() {
             thread::spawn(move || {
                 own.lock();
                 wanted.lock();
-                // SAFETY: held.
+                // SAFETY: this thread took `wanted` with `lock` above and still holds it.
                 unsafe { wanted.unlock() };
                 world::free(wanted);
-                // SAFETY: held.
+                // SAFETY: this thread took `own` with `lock` above and still holds it.
                 unsafe { own.unlock() };
             })
         };
@@ -107,7 +107,7 @@ fn who_gets_a_lock_of_the_chain_may_free_it() {
                 own.locked(|| ());
             })
         };
-        // SAFETY: held.
+        // SAFETY: this thread took `wanted` with `lock` above and still holds it.
         unsafe { wanted.unlock() };
         waiter.join().unwrap();
         walker.join().unwrap();

@@ -12,14 +12,14 @@ impl Shared for RawRwSem<Loom> {
     fn read(&self, section: impl FnOnce()) {
         self.down_read();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `down_read` above and still holds it.
         unsafe { self.up_read() };
     }
 
     fn write(&self, section: impl FnOnce()) {
         self.down_write();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `down_write` above and still holds it.
         unsafe { self.up_write() };
     }
 
@@ -31,7 +31,7 @@ impl Shared for RawRwSem<Loom> {
         let taken = self.try_down_write();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_down_write` above and still holds it.
             unsafe { self.up_write() };
         }
         taken
@@ -47,7 +47,7 @@ impl TryReadBy for RawRwSem<Loom> {
         let taken = self.try_down_read_by::<S>().taken;
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: `try_down_read_by` took `self` to read for this thread, which still holds it.
             unsafe { self.up_read() };
         }
         taken
@@ -82,7 +82,7 @@ fn the_lock_is_handed_off() {
             let others = [beside(&shared, Guarded::read), beside(&shared, Guarded::write)];
             // The others may come to sleep: no preemption for what has to happen before the race.
             loom::thread::yield_now();
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `down_write` above and still holds it.
             unsafe { shared.lock.up_write() };
             others.into_iter().for_each(|other| other.join().unwrap());
             assert!(shared.lock.try_down_write(), "kept for nobody");
@@ -130,7 +130,7 @@ fn a_trylock_that_adds_and_undoes_wakes_whom_it_has_kept_asleep() {
                 });
             };
             let others = [beside(&shared, Guarded::write), beside(&shared, try_read)];
-            // SAFETY: held.
+            // SAFETY: this thread took `shared.lock` with `down_read` above and still holds it.
             unsafe { shared.lock.up_read() };
             others.into_iter().for_each(|other| other.join().unwrap());
         });
@@ -148,12 +148,12 @@ fn downgrade_lets_readers_in() {
         shared.lock.down_write();
         shared.value.increment();
         shared.value.increment();
-        // SAFETY: held.
+        // SAFETY: this thread took `shared.lock` with `down_write` above and still holds it.
         unsafe { shared.lock.downgrade_write() };
         // The reader comes in, if it waits, while we read.
         assert_eq!(shared.value.get(), 2);
         reader.join().unwrap();
-        // SAFETY: held.
+        // SAFETY: `downgrade_write` above made this thread a reader of `shared.lock`.
         unsafe { shared.lock.up_read() };
         assert!(!shared.lock.is_locked());
     });
@@ -170,11 +170,13 @@ fn deadlines_race_with_unlocks() {
                 let other = beside(&shared, Guarded::write);
                 if reads && shared.lock.down_read_until(Some(0)) {
                     shared.value.get();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `shared.lock` with `down_read_until` above and still
+                    // holds it.
                     unsafe { shared.lock.up_read() };
                 } else if !reads && shared.lock.down_write_until(Some(0)) {
                     shared.value.increment();
-                    // SAFETY: held.
+                    // SAFETY: this thread took `shared.lock` with `down_write_until` above and
+                    // still holds it.
                     unsafe { shared.lock.up_write() };
                 }
                 other.join().unwrap();
@@ -194,7 +196,8 @@ fn who_gives_up_passes_the_wake_on() {
                 let first = beside(&shared, |shared| {
                     if shared.lock.down_write_until(Some(0)) {
                         shared.value.increment();
-                        // SAFETY: held.
+                        // SAFETY: this thread took `shared.lock` with `down_write_until` above and
+                        // still holds it.
                         unsafe { shared.lock.up_write() };
                     }
                 });

@@ -16,7 +16,7 @@ impl Exclusive for RawSeqLock<Loom> {
     fn locked(&self, section: impl FnOnce()) {
         self.write_lock();
         section();
-        // SAFETY: held.
+        // SAFETY: this thread took `self` with `write_lock` above and still holds it.
         unsafe { self.write_unlock() };
     }
 
@@ -24,7 +24,7 @@ impl Exclusive for RawSeqLock<Loom> {
         let taken = self.try_write_lock();
         if taken {
             section();
-            // SAFETY: held.
+            // SAFETY: this thread took `self` with `try_write_lock` above and still holds it.
             unsafe { self.write_unlock() };
         }
         taken
@@ -71,7 +71,8 @@ fn readers_see_whole_writes() {
         let twins = Twins::new(RawSeqCount::<Loom>::new_in());
         let writer = twins.beside(|twins| {
             for value in 1..=2 {
-                // SAFETY: the only writer.
+                // SAFETY: this thread is the only one that writes, and it begins no write inside
+                // another.
                 unsafe {
                     twins.lock.begin_write();
                     twins.set(value);
@@ -93,7 +94,8 @@ fn a_reader_sees_what_came_before_the_write() {
         let writer = twins.beside(|twins| {
             let (count, before) = &twins.lock;
             before.store(1, Relaxed);
-            // SAFETY: the only writer.
+            // SAFETY: this thread is the only one that writes, and it begins no write inside
+            // another.
             unsafe {
                 count.begin_write();
                 twins.set(1);

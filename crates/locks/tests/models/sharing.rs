@@ -51,12 +51,14 @@ unsafe impl Sync for Value {}
 
 impl Value {
     pub fn get(&self) -> usize {
-        // SAFETY: loom checks it.
+        // SAFETY: loom checks each access to its cell, and stops the model if a writer meets
+        // another thread in it.
         self.0.with(|value| unsafe { *value })
     }
 
     pub fn increment(&self) {
-        // SAFETY: loom checks it.
+        // SAFETY: loom checks each access to its cell, and stops the model if a writer meets
+        // another thread in it.
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 }

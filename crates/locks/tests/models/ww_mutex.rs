@@ -21,7 +21,7 @@ impl Exclusive for RawWwMutex<Loom> {
     }
 
     fn try_locked(&self, section: impl FnOnce()) -> bool {
-        // SAFETY: likewise.
+        // SAFETY: there is no context to outlive, and the mutex is unlocked only if it was taken.
         unsafe {
             let taken = self.try_lock(None);
             if taken {
@@ -65,7 +65,7 @@ impl Shared {
         let unlock = |index: usize| unsafe { self.locks[index].0.unlock() };
         let mut slow: Option<usize> = None;
         'again: loop {
-            // SAFETY: as above; nothing is held.
+            // SAFETY: the context lives for ever; nothing is held.
             slow.inspect(|index| unsafe { self.locks[*index].0.lock_slow(ctx) });
             for (done, &index) in order.iter().enumerate() {
                 if slow == Some(index) {

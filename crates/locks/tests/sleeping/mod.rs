@@ -37,8 +37,10 @@ macro_rules! sleeping_mutex {
             fn lock_until(&self, deadline: Option<u64>) -> bool {
                 self.lock_until(deadline)
             }
+            /// # Safety
+            /// The contract is that of `Mutex::unlock`.
             unsafe fn unlock(&self) {
-                // SAFETY: the caller's promise.
+                // SAFETY: by the trait's contract the calling thread holds this mutex.
                 unsafe { self.unlock() }
             }
             fn is_held(&self) -> bool {
@@ -93,13 +95,15 @@ pub fn many_threads_lose_no_section<M: Mutex>() {
                         }
                     }
                     assert!(shared.mutex.is_held());
-                    // SAFETY: the mutex is held.
+                    // SAFETY: this thread took the mutex above, under which alone the count is
+                    // accessed.
                     unsafe { *shared.count.get() += 1 };
                     if round % 1024 == 0 {
                         // Others come to sleep.
                         thread::sleep(Duration::from_micros(100));
                     }
-                    // SAFETY: held.
+                    // SAFETY: this thread took the mutex in one of the arms above and still holds
+                    // it.
                     unsafe { shared.mutex.unlock() };
                 }
             });
@@ -118,7 +122,7 @@ pub fn a_wait_ends_at_its_deadline<M: Mutex>() {
         waiters.into_iter().for_each(|waiter| assert!(!waiter.join().unwrap()));
     });
     assert!(mutex.is_held());
-    // SAFETY: held.
+    // SAFETY: this thread took `mutex` with `lock` above, and all other waiters gave up.
     unsafe { mutex.unlock() };
     assert!(mutex.try_lock() && !mutex.try_lock());
 }

@@ -55,7 +55,7 @@ pub unsafe extern "C" fn boot() {
 /// # Safety
 /// After [`boot`].
 unsafe fn kernel() -> &'static Kernel {
-    // SAFETY: the caller's promise.
+    // SAFETY: by contract `boot` has written the kernel, and nobody writes it after that.
     unsafe { (*KERNEL.0.get()).assume_init_ref() }
 }
 
@@ -74,25 +74,27 @@ fn add(lock: &impl Exclusive, sum: &UnsafeCell<u64>) {
 /// After [`boot`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn run_cpu() {
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract `boot` has run, as `kernel` demands.
     let Kernel { tas, spinlock, mutex, rwsem, sums } = unsafe { kernel() };
     for _ in 0..ROUNDS {
         add(tas, &sums[0]);
         spinlock.lock();
-        // SAFETY: as in `add`.
+        // SAFETY: this CPU took `spinlock` above, under which alone the sum is accessed, and
+        // releases it here.
         unsafe {
             *sums[1].get() += 1;
             spinlock.unlock();
         }
         add(mutex, &sums[2]);
         rwsem.down_write();
-        // SAFETY: as in `add`.
+        // SAFETY: this CPU took `rwsem` to write above, under which alone the sum is accessed, and
+        // releases it here.
         unsafe {
             *sums[3].get() += 1;
             rwsem.up_write();
         }
         rwsem.down_read();
-        // SAFETY: as in `add`; nobody writes meanwhile.
+        // SAFETY: this CPU took `rwsem` to read above; nobody writes meanwhile.
         unsafe {
             assert!(*sums[3].get() != 0);
             rwsem.up_read();
@@ -106,7 +108,7 @@ pub unsafe extern "C" fn run_cpu() {
 /// After all [`run_cpu`] have ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn is_right(cpus: u32) -> bool {
-    // SAFETY: the caller's promise; nobody writes any more.
+    // SAFETY: by contract `boot` has run and all CPUs have ended; nobody writes any more.
     unsafe { kernel().sums.iter().all(|sum| *sum.get() == u64::from(cpus) * ROUNDS) }
 }
 
