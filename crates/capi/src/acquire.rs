@@ -59,9 +59,12 @@ macro_rules! modes {
                 raw.$try_lock().is_some()
             }
 
+            /// # Safety
+            /// The contract is that of `Mode::unlock`.
             #[inline(always)]
             unsafe fn unlock(raw: &L) {
-                // SAFETY: as our caller promises.
+                // SAFETY: by the trait's contract this thread holds `raw` in this mode, which needs
+                // no other guard.
                 unsafe { raw.$unlock(GuardNoSend::new()) };
             }
         }
@@ -82,7 +85,7 @@ modes! {
 /// A lock, which this thread does not hold.
 #[inline(always)]
 pub unsafe fn lock<M: Mode<C::Lock>, C: Holds>(lock: *mut C) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to a live, initialised lock.
     let raw = unsafe { C::lock(lock) };
     tool::lock_surely(lock, M::FLAGS, || M::try_lock(raw), || M::lock(raw));
     0
@@ -94,7 +97,7 @@ pub unsafe fn lock<M: Mode<C::Lock>, C: Holds>(lock: *mut C) -> c_int {
 /// A lock.
 #[inline(always)]
 pub unsafe fn trylock<M: Mode<C::Lock>, C: Holds>(lock: *mut C) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to a live, initialised lock.
     let raw = unsafe { C::lock(lock) };
     done_or(libc::EBUSY, tool::try_lock(lock, M::FLAGS, || M::try_lock(raw)))
 }
@@ -110,7 +113,8 @@ pub unsafe fn timedlock<M: Mode<C::Lock>, C: Holds>(
     until: *const timespec,
     lock_until: impl FnOnce(&C::Lock, Option<u64>) -> bool,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to a live, initialised lock, and `until` to a time or is
+    // null.
     let (raw, deadline) = unsafe { (C::lock(lock), deadline(until)) };
     let deadline = match deadline {
         Ok(deadline) => deadline,
@@ -128,7 +132,7 @@ pub unsafe fn timedlock<M: Mode<C::Lock>, C: Holds>(
 #[inline(always)]
 pub unsafe fn unlock<M: Mode<C::Lock>, C: Holds>(lock: *mut C) -> c_int {
     tool::release(lock);
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to a live lock that this thread holds in this mode.
     unsafe { M::unlock(C::lock(lock)) };
     0
 }

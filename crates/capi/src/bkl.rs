@@ -27,7 +27,7 @@ holds!(lw_bkl_t: RawBkl<Linux, RawMutex<Linux>>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_bkl_init(lock: *mut lw_bkl_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_bkl_t that nobody uses as one, as locks.h requires.
     unsafe { tool::init(lock) }
 }
 
@@ -46,7 +46,8 @@ pub unsafe extern "C" fn lw_bkl_destroy(lock: *mut lw_bkl_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_bkl_lock(lock: *mut lw_bkl_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_bkl_t that the caller initialised and keeps alive, as locks.h
+    // requires.
     let raw = unsafe { lw_bkl_t::lock(lock) };
     tool::lock_surely(lock, Flags::RECURSIVE, || raw.try_lock(), || raw.lock());
     0
@@ -58,7 +59,8 @@ pub unsafe extern "C" fn lw_bkl_lock(lock: *mut lw_bkl_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_bkl_trylock(lock: *mut lw_bkl_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_bkl_t that the caller initialised and keeps alive, as locks.h
+    // requires.
     let raw = unsafe { lw_bkl_t::lock(lock) };
     done_or(libc::EBUSY, tool::try_lock(lock, Flags::RECURSIVE, || raw.try_lock()))
 }
@@ -70,7 +72,8 @@ pub unsafe extern "C" fn lw_bkl_trylock(lock: *mut lw_bkl_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_bkl_unlock(lock: *mut lw_bkl_t) -> c_int {
     tool::release(lock);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_bkl_t that the calling thread holds, as locks.h
+    // requires.
     unsafe { lw_bkl_t::lock(lock).unlock() };
     0
 }
@@ -86,14 +89,15 @@ pub unsafe extern "C" fn lw_bkl_schedule(
     sleep: unsafe extern "C" fn(argument: *mut c_void),
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_bkl_t that the caller initialised and keeps alive, as locks.h
+    // requires.
     let raw = unsafe { lw_bkl_t::lock(lock) };
     let times = raw.depth().map_or(0, |depth| depth + 1);
     for _ in 0..times {
         tool::release(lock);
     }
     let released = Cell::new(Some(raw.release()));
-    // SAFETY: as our caller promises.
+    // SAFETY: the caller passes a function that may be called with this argument and returns.
     unsafe { sleep(argument) };
     if times > 0 {
         let try_again = || {
@@ -114,7 +118,8 @@ pub unsafe extern "C" fn lw_bkl_schedule(
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_bkl_depth(lock: *mut lw_bkl_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_bkl_t that the caller initialised and keeps alive, as locks.h
+    // requires.
     let depth = unsafe { lw_bkl_t::lock(lock) }.depth();
     depth.map_or(0, |depth| depth as c_int + 1)
 }

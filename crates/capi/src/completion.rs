@@ -27,7 +27,8 @@ holds!(lw_completion_t: RawCompletion<Linux>);
 /// Memory for a completion, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_completion_init(completion: *mut lw_completion_t) -> c_int {
-    // SAFETY: as our caller promises; zeroed, nothing is done.
+    // SAFETY: `completion` points to memory that nobody uses as one, as locks.h requires; zeroed,
+    // nothing is done.
     unsafe { completion.write_bytes(0, 1) };
     0
 }
@@ -38,7 +39,8 @@ pub unsafe extern "C" fn lw_completion_init(completion: *mut lw_completion_t) ->
 /// A completion.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_completion_wait(completion: *mut lw_completion_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `completion` points to an lw_completion_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     let raw = unsafe { lw_completion_t::lock(completion) };
     tool::wait(raw, || raw.wait_until(None));
     0
@@ -50,7 +52,8 @@ pub unsafe extern "C" fn lw_completion_wait(completion: *mut lw_completion_t) ->
 /// A completion.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_completion_trywait(completion: *mut lw_completion_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `completion` points to an lw_completion_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     done_or(libc::EBUSY, unsafe { lw_completion_t::lock(completion) }.try_wait())
 }
 
@@ -64,7 +67,8 @@ pub unsafe extern "C" fn lw_completion_timedwait(
     completion: *mut lw_completion_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `completion` points to a live, initialised lw_completion_t, and `until` to a time or
+    // is null, as locks.h requires.
     let (raw, deadline) = unsafe { (lw_completion_t::lock(completion), deadline(until)) };
     match deadline {
         Ok(deadline) => done_or(libc::ETIMEDOUT, tool::wait(raw, || raw.wait_until(deadline))),
@@ -78,7 +82,8 @@ pub unsafe extern "C" fn lw_completion_timedwait(
 /// A completion.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_completion_complete(completion: *mut lw_completion_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `completion` points to an lw_completion_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     let raw = unsafe { lw_completion_t::lock(completion) };
     tool::complete(raw);
     raw.complete();
@@ -91,7 +96,8 @@ pub unsafe extern "C" fn lw_completion_complete(completion: *mut lw_completion_t
 /// A completion.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_completion_complete_all(completion: *mut lw_completion_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `completion` points to an lw_completion_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     let raw = unsafe { lw_completion_t::lock(completion) };
     tool::complete(raw);
     raw.complete_all();
@@ -104,7 +110,8 @@ pub unsafe extern "C" fn lw_completion_complete_all(completion: *mut lw_completi
 /// A completion that nobody waits for or completes meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_completion_reinit(completion: *mut lw_completion_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `completion` points to an lw_completion_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     unsafe { lw_completion_t::lock(completion) }.reinit();
     0
 }

@@ -29,7 +29,8 @@ holds!(lw_condvar_t: RawCondvar<Linux>);
 /// Memory for a condition variable, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_condvar_init(condvar: *mut lw_condvar_t) -> c_int {
-    // SAFETY: as our caller promises; zeroed, nobody waits.
+    // SAFETY: `condvar` points to memory that nobody uses as one, as locks.h requires; zeroed,
+    // nobody waits.
     unsafe { condvar.write_bytes(0, 1) };
     0
 }
@@ -44,7 +45,7 @@ pub unsafe extern "C" fn lw_condvar_wait(
     condvar: *mut lw_condvar_t,
     mutex: *mut lw_mutex_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `condvar` is live and the calling thread holds `mutex`, as locks.h requires.
     unsafe { wait(condvar, mutex, None) };
     0
 }
@@ -61,9 +62,9 @@ pub unsafe extern "C" fn lw_condvar_timedwait(
     mutex: *mut lw_mutex_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `until` is null or points to a time, as locks.h requires.
     match unsafe { deadline(until) } {
-        // SAFETY: likewise.
+        // SAFETY: `condvar` is live and the calling thread holds `mutex`, as locks.h requires.
         Ok(deadline) => done_or(libc::ETIMEDOUT, unsafe { wait(condvar, mutex, deadline) }),
         Err(error) => error,
     }
@@ -72,9 +73,9 @@ pub unsafe extern "C" fn lw_condvar_timedwait(
 /// # Safety
 /// As [`lw_condvar_wait`].
 unsafe fn wait(condvar: *mut lw_condvar_t, mutex: *mut lw_mutex_t, deadline: Option<u64>) -> bool {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `condvar` and `mutex` point to live, initialised objects.
     let (raw, guard) = unsafe { (lw_condvar_t::lock(condvar), lw_mutex_t::lock(mutex)) };
-    // SAFETY: likewise.
+    // SAFETY: by contract the calling thread holds `mutex`, which all waiters of `condvar` use.
     let wait = || unsafe { raw.wait_until(guard, deadline) };
     tool::give_up(mutex, Flags::EXCLUSIVE, 1, wait)
 }
@@ -85,7 +86,8 @@ unsafe fn wait(condvar: *mut lw_condvar_t, mutex: *mut lw_mutex_t, deadline: Opt
 /// A condition variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_condvar_signal(condvar: *mut lw_condvar_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `condvar` points to an lw_condvar_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { lw_condvar_t::lock(condvar) }.notify_one();
     0
 }
@@ -96,7 +98,8 @@ pub unsafe extern "C" fn lw_condvar_signal(condvar: *mut lw_condvar_t) -> c_int 
 /// A condition variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_condvar_broadcast(condvar: *mut lw_condvar_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `condvar` points to an lw_condvar_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { lw_condvar_t::lock(condvar) }.notify_all();
     0
 }

@@ -32,9 +32,11 @@ pub fn done(result: Result<(), Misuse>) -> c_int {
 pub unsafe fn init<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
     lock: *mut C,
 ) -> c_int {
-    // SAFETY: as our caller promises; the tool learns of it.
+    // SAFETY: by contract `lock` points to memory that nobody uses as a lock; the tool learns of
+    // it.
     let done = unsafe { tool::init(lock) };
-    // SAFETY: as our caller promises; of the lock's size and alignment, as it holds one.
+    // SAFETY: by contract `lock` points to memory that nobody uses as a lock; of the lock's size
+    // and alignment, as it holds one.
     unsafe { lock.cast::<C::Lock>().write(RawDebug::new(L::new())) };
     done
 }
@@ -46,7 +48,8 @@ pub unsafe fn init<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
 pub unsafe fn destroy<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
     lock: *mut C,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to live memory of a lock, and zeros there are a lock that
+    // refuses use.
     match unsafe { C::lock(lock) }.destroy() {
         Ok(()) => tool::destroy(lock),
         Err(misuse) => errno(misuse),
@@ -65,7 +68,8 @@ pub unsafe fn lock<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
         raw.lock();
         true
     };
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to live memory of a lock, and zeros there are a lock that
+    // refuses use.
     unsafe { lock_by(lock, Flags::EXCLUSIVE, wait) }
 }
 
@@ -79,7 +83,8 @@ pub unsafe fn lock_by<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>
     flags: Flags,
     wait: impl FnOnce(&L) -> bool,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to live memory of a lock, and zeros there are a lock that
+    // refuses use.
     let raw = unsafe { C::lock(lock) };
     let mut result = Ok(());
     let wait = || match raw.lock_by(wait) {
@@ -100,7 +105,8 @@ pub unsafe fn lock_by<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>
 pub unsafe fn trylock<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
     lock: *mut C,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to live memory of a lock, and zeros there are a lock that
+    // refuses use.
     let raw = unsafe { C::lock(lock) };
     let mut result = Ok(false);
     tool::try_lock(lock, Flags::EXCLUSIVE, || {
@@ -122,7 +128,8 @@ pub unsafe fn trylock<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>
 pub unsafe fn unlock<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
     lock: *mut C,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to live memory of a lock, and zeros there are a lock that
+    // refuses use.
     let raw = unsafe { C::lock(lock) };
     if raw.is_owned() {
         tool::release(lock);

@@ -25,7 +25,8 @@ holds!(lw_debug_mutex_t: RawDebug<Linux, RawMutex<Linux>>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_mutex_init(lock: *mut lw_debug_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_debug_mutex_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { debug::init(lock) }
 }
 
@@ -35,7 +36,8 @@ pub unsafe extern "C" fn lw_debug_mutex_init(lock: *mut lw_debug_mutex_t) -> c_i
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_mutex_destroy(lock: *mut lw_debug_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_mutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::destroy(lock) }
 }
 
@@ -46,7 +48,8 @@ pub unsafe extern "C" fn lw_debug_mutex_destroy(lock: *mut lw_debug_mutex_t) -> 
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_mutex_lock(lock: *mut lw_debug_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_mutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::lock(lock) }
 }
 
@@ -56,7 +59,8 @@ pub unsafe extern "C" fn lw_debug_mutex_lock(lock: *mut lw_debug_mutex_t) -> c_i
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_mutex_trylock(lock: *mut lw_debug_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_mutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::trylock(lock) }
 }
 
@@ -67,6 +71,7 @@ pub unsafe extern "C" fn lw_debug_mutex_trylock(lock: *mut lw_debug_mutex_t) -> 
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_mutex_unlock(lock: *mut lw_debug_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_mutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::unlock(lock) }
 }

@@ -28,7 +28,8 @@ holds!(lw_debug_rtmutex_t: RawDebug<Linux, RawRtMutex<Linux>>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rtmutex_init(lock: *mut lw_debug_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_debug_rtmutex_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { debug::init(lock) }
 }
 
@@ -38,7 +39,8 @@ pub unsafe extern "C" fn lw_debug_rtmutex_init(lock: *mut lw_debug_rtmutex_t) ->
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rtmutex_destroy(lock: *mut lw_debug_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rtmutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::destroy(lock) }
 }
 
@@ -49,7 +51,8 @@ pub unsafe extern "C" fn lw_debug_rtmutex_destroy(lock: *mut lw_debug_rtmutex_t)
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rtmutex_lock(lock: *mut lw_debug_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rtmutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { take(lock, Flags::EXCLUSIVE, None) }
 }
 
@@ -64,9 +67,10 @@ pub unsafe extern "C" fn lw_debug_rtmutex_timedlock(
     lock: *mut lw_debug_rtmutex_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `until` is null or points to a time, as locks.h requires.
     match unsafe { deadline(until) } {
-        // SAFETY: as our caller promises.
+        // SAFETY: `lock` points to memory of an lw_debug_rtmutex_t that the caller keeps alive, as
+        // locks.h requires.
         Ok(deadline) => unsafe { take(lock, Flags::TIMED, deadline) },
         Err(error) => error,
     }
@@ -80,7 +84,7 @@ unsafe fn take(lock: *mut lw_debug_rtmutex_t, flags: Flags, deadline: Option<u64
         outcome = raw.lock_until(deadline);
         outcome.is_ok()
     };
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to live memory of a lock, as `lock_by` demands.
     let error = unsafe { debug::lock_by(lock, flags, wait) };
     match outcome {
         Ok(()) => error,
@@ -95,7 +99,8 @@ unsafe fn take(lock: *mut lw_debug_rtmutex_t, flags: Flags, deadline: Option<u64
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rtmutex_trylock(lock: *mut lw_debug_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rtmutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::trylock(lock) }
 }
 
@@ -106,6 +111,7 @@ pub unsafe extern "C" fn lw_debug_rtmutex_trylock(lock: *mut lw_debug_rtmutex_t)
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rtmutex_unlock(lock: *mut lw_debug_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rtmutex_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::unlock(lock) }
 }

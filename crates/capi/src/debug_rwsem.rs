@@ -32,9 +32,11 @@ type Raw = RawDebugRwSem<Linux>;
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_init(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises; the tool learns of it.
+    // SAFETY: `lock` points to memory that nobody uses as a lock, as locks.h requires; the tool
+    // learns of it.
     let done = unsafe { tool::init(lock) };
-    // SAFETY: as our caller promises; of the lock's size and alignment, as it holds one.
+    // SAFETY: `lock` points to memory that nobody uses as a lock, as locks.h requires; of the
+    // lock's size and alignment, as it holds one.
     unsafe { lock.cast::<Raw>().write(Raw::new()) };
     done
 }
@@ -45,7 +47,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_init(lock: *mut lw_debug_rwsem_t) -> c_i
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_destroy(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     match unsafe { lw_debug_rwsem_t::lock(lock) }.destroy() {
         Ok(()) => tool::destroy(lock),
         Err(misuse) => errno(misuse),
@@ -62,7 +65,8 @@ unsafe fn take(
     attempt: fn(&Raw) -> Result<bool, Misuse>,
     wait: impl FnOnce(&Raw) -> Result<bool, Misuse>,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_debug_rwsem_t::lock(lock) };
     let mut result = Ok(true);
     let wait = || {
@@ -80,7 +84,8 @@ unsafe fn try_take(
     flags: Flags,
     attempt: fn(&Raw) -> Result<bool, Misuse>,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_debug_rwsem_t::lock(lock) };
     let mut result = Ok(false);
     tool::try_lock(lock, flags, || {
@@ -106,7 +111,8 @@ fn outcome(result: Result<bool, Misuse>, otherwise: c_int) -> c_int {
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_down_read(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { take(lock, Flags::FAIR_READ, Raw::try_down_read, |raw| raw.down_read_until(None)) }
 }
 
@@ -117,7 +123,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_down_read(lock: *mut lw_debug_rwsem_t) -
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_trydown_read(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { try_take(lock, Flags::FAIR_READ, Raw::try_down_read) }
 }
 
@@ -132,13 +139,14 @@ pub unsafe extern "C" fn lw_debug_rwsem_timeddown_read(
     lock: *mut lw_debug_rwsem_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `until` is null or points to a time, as locks.h requires.
     let deadline = match unsafe { deadline(until) } {
         Ok(deadline) => deadline,
         Err(error) => return error,
     };
     let wait = |raw: &Raw| raw.down_read_until(deadline);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { take(lock, Flags::FAIR_READ | Flags::TIMED, Raw::try_down_read, wait) }
 }
 
@@ -150,7 +158,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_timeddown_read(
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_up_read(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_debug_rwsem_t::lock(lock) };
     if raw.is_read() {
         tool::release(lock);
@@ -165,7 +174,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_up_read(lock: *mut lw_debug_rwsem_t) -> 
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_down_write(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { take(lock, Flags::EXCLUSIVE, Raw::try_down_write, |raw| raw.down_write_until(None)) }
 }
 
@@ -176,7 +186,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_down_write(lock: *mut lw_debug_rwsem_t) 
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_trydown_write(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { try_take(lock, Flags::EXCLUSIVE, Raw::try_down_write) }
 }
 
@@ -191,13 +202,14 @@ pub unsafe extern "C" fn lw_debug_rwsem_timeddown_write(
     lock: *mut lw_debug_rwsem_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `until` is null or points to a time, as locks.h requires.
     let deadline = match unsafe { deadline(until) } {
         Ok(deadline) => deadline,
         Err(error) => return error,
     };
     let wait = |raw: &Raw| raw.down_write_until(deadline);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { take(lock, Flags::EXCLUSIVE | Flags::TIMED, Raw::try_down_write, wait) }
 }
 
@@ -208,7 +220,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_timeddown_write(
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_up_write(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_debug_rwsem_t::lock(lock) };
     if raw.is_owned() {
         tool::release(lock);
@@ -223,7 +236,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_up_write(lock: *mut lw_debug_rwsem_t) ->
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_downgrade(lock: *mut lw_debug_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_rwsem_t that the caller keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_debug_rwsem_t::lock(lock) };
     if raw.is_owned() {
         tool::downgrade(lock);

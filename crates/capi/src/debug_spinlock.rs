@@ -26,7 +26,8 @@ holds!(lw_debug_spinlock_t: RawDebug<Linux, RawQspinlock<Linux>>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_spinlock_init(lock: *mut lw_debug_spinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_debug_spinlock_t that nobody uses as one, as
+    // locks.h requires.
     unsafe { debug::init(lock) }
 }
 
@@ -36,7 +37,8 @@ pub unsafe extern "C" fn lw_debug_spinlock_init(lock: *mut lw_debug_spinlock_t) 
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_spinlock_destroy(lock: *mut lw_debug_spinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_spinlock_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::destroy(lock) }
 }
 
@@ -47,7 +49,8 @@ pub unsafe extern "C" fn lw_debug_spinlock_destroy(lock: *mut lw_debug_spinlock_
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_spinlock_lock(lock: *mut lw_debug_spinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_spinlock_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::lock(lock) }
 }
 
@@ -57,7 +60,8 @@ pub unsafe extern "C" fn lw_debug_spinlock_lock(lock: *mut lw_debug_spinlock_t) 
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_spinlock_trylock(lock: *mut lw_debug_spinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_spinlock_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::trylock(lock) }
 }
 
@@ -68,7 +72,8 @@ pub unsafe extern "C" fn lw_debug_spinlock_trylock(lock: *mut lw_debug_spinlock_
 /// Memory of a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_spinlock_unlock(lock: *mut lw_debug_spinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory of an lw_debug_spinlock_t that the caller keeps alive, as
+    // locks.h requires.
     unsafe { debug::unlock(lock) }
 }
 
@@ -82,7 +87,8 @@ pub unsafe extern "C" fn lw_debug_spinlock_lock_irqsave(
     lock: *mut lw_debug_spinlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_debug_spinlock_t, and `flags` to room for
+    // them, as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_debug_spinlock_lock(lock)) }
 }
 
@@ -96,7 +102,8 @@ pub unsafe extern "C" fn lw_debug_spinlock_trylock_irqsave(
     lock: *mut lw_debug_spinlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_debug_spinlock_t, and `flags` to room for
+    // them, as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_debug_spinlock_trylock(lock)) }
 }
 
@@ -110,6 +117,7 @@ pub unsafe extern "C" fn lw_debug_spinlock_unlock_irqrestore(
     lock: *mut lw_debug_spinlock_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_debug_spinlock_t that this thread took with these flags, as
+    // locks.h requires.
     irq::irqrestore(flags, || unsafe { lw_debug_spinlock_unlock(lock) })
 }

@@ -36,7 +36,8 @@ pub unsafe trait Holds {
     where
         Self: Sized,
     {
-        // SAFETY: as our caller promises, and the type.
+        // SAFETY: by contract a lock is there and stays for `'a`, and the type's size and alignment
+        // are the lock's.
         unsafe { &*this.cast() }
     }
 }

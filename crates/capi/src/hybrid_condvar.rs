@@ -30,7 +30,8 @@ holds!(lw_hybrid_condvar_t: RawCondvar<Linux, RawHybridMutex<Linux>>);
 /// Memory for a condition variable, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_condvar_init(condvar: *mut lw_hybrid_condvar_t) -> c_int {
-    // SAFETY: as our caller promises; zeroed, nobody waits.
+    // SAFETY: `condvar` points to memory that nobody uses as one, as locks.h requires; zeroed,
+    // nobody waits.
     unsafe { condvar.write_bytes(0, 1) };
     0
 }
@@ -45,7 +46,7 @@ pub unsafe extern "C" fn lw_hybrid_condvar_wait(
     condvar: *mut lw_hybrid_condvar_t,
     mutex: *mut lw_hybrid_mutex_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `condvar` is live and the calling thread holds `mutex`, as locks.h requires.
     unsafe { wait(condvar, mutex, None) };
     0
 }
@@ -62,9 +63,9 @@ pub unsafe extern "C" fn lw_hybrid_condvar_timedwait(
     mutex: *mut lw_hybrid_mutex_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `until` is null or points to a time, as locks.h requires.
     match unsafe { deadline(until) } {
-        // SAFETY: likewise.
+        // SAFETY: `condvar` is live and the calling thread holds `mutex`, as locks.h requires.
         Ok(deadline) => done_or(libc::ETIMEDOUT, unsafe { wait(condvar, mutex, deadline) }),
         Err(error) => error,
     }
@@ -77,10 +78,10 @@ unsafe fn wait(
     mutex: *mut lw_hybrid_mutex_t,
     deadline: Option<u64>,
 ) -> bool {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `condvar` and `mutex` point to live, initialised objects.
     let (raw, guard) =
         unsafe { (lw_hybrid_condvar_t::lock(condvar), lw_hybrid_mutex_t::lock(mutex)) };
-    // SAFETY: likewise.
+    // SAFETY: by contract the calling thread holds `mutex`, which all waiters of `condvar` use.
     let wait = || unsafe { raw.wait_until(guard, deadline) };
     tool::give_up(mutex, Flags::EXCLUSIVE, 1, wait)
 }
@@ -91,7 +92,8 @@ unsafe fn wait(
 /// A condition variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_condvar_signal(condvar: *mut lw_hybrid_condvar_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `condvar` points to an lw_hybrid_condvar_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     unsafe { lw_hybrid_condvar_t::lock(condvar) }.notify_one();
     0
 }
@@ -102,7 +104,8 @@ pub unsafe extern "C" fn lw_hybrid_condvar_signal(condvar: *mut lw_hybrid_condva
 /// A condition variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_condvar_broadcast(condvar: *mut lw_hybrid_condvar_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `condvar` points to an lw_hybrid_condvar_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     unsafe { lw_hybrid_condvar_t::lock(condvar) }.notify_all();
     0
 }

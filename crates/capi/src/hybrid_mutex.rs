@@ -27,7 +27,8 @@ holds!(lw_hybrid_mutex_t: RawHybridMutex<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_mutex_init(lock: *mut lw_hybrid_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_hybrid_mutex_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -46,7 +47,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_destroy(lock: *mut lw_hybrid_mutex_t) -
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_mutex_lock(lock: *mut lw_hybrid_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_mutex_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -56,7 +58,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_lock(lock: *mut lw_hybrid_mutex_t) -> c
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_mutex_trylock(lock: *mut lw_hybrid_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_mutex_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -70,7 +73,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_timedlock(
     lock: *mut lw_hybrid_mutex_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live, initialised lw_hybrid_mutex_t, and `until` to a time or is
+    // null, as locks.h requires.
     unsafe { acquire::timedlock::<Exclusive, _>(lock, until, RawHybridMutex::lock_until) }
 }
 
@@ -80,7 +84,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_timedlock(
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_mutex_unlock(lock: *mut lw_hybrid_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_hybrid_mutex_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
@@ -91,7 +96,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_unlock(lock: *mut lw_hybrid_mutex_t) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_mutex_unlock_fair(lock: *mut lw_hybrid_mutex_t) -> c_int {
     tool::release(lock);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_hybrid_mutex_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { lw_hybrid_mutex_t::lock(lock).unlock_fair() };
     0
 }

@@ -30,7 +30,8 @@ holds!(lw_hybrid_rwlock_t: RawHybridRwLock<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_init(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_hybrid_rwlock_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -49,7 +50,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_destroy(lock: *mut lw_hybrid_rwlock_t)
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { acquire::lock::<FairRead, _>(lock) }
 }
 
@@ -62,7 +64,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock(lock: *mut lw_hybrid_rwlock_
 pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock_recursive(
     lock: *mut lw_hybrid_rwlock_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     let raw = unsafe { lw_hybrid_rwlock_t::lock(lock) };
     let (try_lock, wait) = (|| raw.try_lock_shared_recursive(), || raw.lock_shared_recursive());
     tool::lock_surely(lock, Flags::READ | Flags::RECURSIVE, try_lock, wait);
@@ -75,7 +78,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock_recursive(
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_read_trylock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { acquire::trylock::<FairRead, _>(lock) }
 }
 
@@ -90,7 +94,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_timedlock(
     lock: *mut lw_hybrid_rwlock_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live, initialised lw_hybrid_rwlock_t, and `until` to a time or is
+    // null, as locks.h requires.
     unsafe { acquire::timedlock::<FairRead, _>(lock, until, RawHybridRwLock::lock_shared_until) }
 }
 
@@ -100,7 +105,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_timedlock(
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_read_unlock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_hybrid_rwlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<FairRead, _>(lock) }
 }
 
@@ -110,7 +116,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_unlock(lock: *mut lw_hybrid_rwloc
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_write_lock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { acquire::lock::<Write, _>(lock) }
 }
 
@@ -120,7 +127,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_lock(lock: *mut lw_hybrid_rwlock
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_write_trylock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
@@ -134,7 +142,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_timedlock(
     lock: *mut lw_hybrid_rwlock_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live, initialised lw_hybrid_rwlock_t, and `until` to a time or is
+    // null, as locks.h requires.
     unsafe { acquire::timedlock::<Write, _>(lock, until, RawHybridRwLock::lock_exclusive_until) }
 }
 
@@ -144,7 +153,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_timedlock(
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_write_unlock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_hybrid_rwlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Write, _>(lock) }
 }
 
@@ -155,7 +165,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_unlock(lock: *mut lw_hybrid_rwlo
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_downgrade(lock: *mut lw_hybrid_rwlock_t) -> c_int {
     tool::downgrade(lock);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_hybrid_rwlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { lw_hybrid_rwlock_t::lock(lock).downgrade() };
     0
 }
@@ -167,7 +178,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_downgrade(lock: *mut lw_hybrid_rwlock_
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_lock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { acquire::lock::<Upgradable, _>(lock) }
 }
 
@@ -179,7 +191,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_lock(lock: *mut lw_hybrid_r
 pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_trylock(
     lock: *mut lw_hybrid_rwlock_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { acquire::trylock::<Upgradable, _>(lock) }
 }
 
@@ -191,7 +204,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_trylock(
 pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_unlock(
     lock: *mut lw_hybrid_rwlock_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_hybrid_rwlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Upgradable, _>(lock) }
 }
 
@@ -202,10 +216,11 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_unlock(
 /// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_upgrade(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that this thread reads upgradably, as locks.h
+    // requires.
     let raw = unsafe { lw_hybrid_rwlock_t::lock(lock) };
     tool::release(lock);
-    // SAFETY: likewise; if the one does nothing, the other does it.
+    // SAFETY: this thread reads `raw` upgradably; if the one does nothing, the other does it.
     let (try_upgrade, upgrade) = (|| unsafe { raw.try_upgrade() }, || unsafe { raw.upgrade() });
     tool::lock_surely(lock, Flags::EXCLUSIVE, try_upgrade, upgrade);
     0
@@ -218,7 +233,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgrade(lock: *mut lw_hybrid_rwlock_t)
 /// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_tryupgrade(lock: *mut lw_hybrid_rwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_hybrid_rwlock_t that this thread reads upgradably, as locks.h
+    // requires.
     let upgraded = unsafe { lw_hybrid_rwlock_t::lock(lock).try_upgrade() };
     if upgraded {
         tool::becomes(lock, Flags::EXCLUSIVE);
@@ -235,7 +251,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_downgrade_to_upgradable(
     lock: *mut lw_hybrid_rwlock_t,
 ) -> c_int {
     tool::becomes(lock, Flags::FAIR_UPGRADABLE_READ);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_hybrid_rwlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { lw_hybrid_rwlock_t::lock(lock).downgrade_to_upgradable() };
     0
 }

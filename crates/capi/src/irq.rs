@@ -15,7 +15,7 @@ pub unsafe fn irqsave(flags: *mut u64, take: impl FnOnce() -> c_int) -> c_int {
     let before = local_irq_save();
     let error = take();
     match error {
-        // SAFETY: as our caller promises.
+        // SAFETY: by this function's contract `flags` points to memory for the flags.
         0 => unsafe { flags.write(before.to_bits()) },
         _ => local_irq_restore(before),
     }
@@ -39,7 +39,7 @@ pub fn irqrestore(flags: u64, give: impl FnOnce() -> c_int) -> c_int {
 /// Memory for the flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_local_irq_save(flags: *mut u64) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `flags` points to memory for the flags, as locks.h requires.
     unsafe { irqsave(flags, || 0) }
 }
 

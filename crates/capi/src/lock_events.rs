@@ -28,12 +28,12 @@ pub extern "C" fn lw_lock_events_write(fd: c_int) -> c_int {
     }
     // SAFETY: this thread's, for as long as it runs.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
+    // SAFETY: `errno` is this thread's own, and nobody else has a reference to it.
     let before = unsafe { *errno };
     // SAFETY: our caller's descriptor, which stays open.
     let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
     let written = file.write_all(Events::of::<Linux>().to_string().as_bytes());
-    // SAFETY: as above.
+    // SAFETY: `errno` is this thread's own, and nobody else has a reference to it.
     unsafe { *errno = before };
     written.map_or_else(|error| error.raw_os_error().unwrap_or(libc::EIO), |()| 0)
 }
@@ -49,13 +49,13 @@ pub unsafe extern "C" fn lw_lock_event_count(name: *const c_char, count: *mut u6
     if !COUNTS {
         return libc::ENOTSUP;
     }
-    // SAFETY: as our caller promises.
+    // SAFETY: `name` points to a C string that lives during the call, as locks.h requires.
     let name = unsafe { CStr::from_ptr(name) };
     let Some(event) = Event::ALL.iter().find(|event| event.name().as_bytes() == name.to_bytes())
     else {
         return libc::EINVAL;
     };
-    // SAFETY: as our caller promises.
+    // SAFETY: `count` points to memory for the count, as locks.h requires.
     unsafe { count.write(Events::of::<Linux>().get(*event) as u64) };
     0
 }

@@ -25,7 +25,7 @@ holds!(lw_mcs_t: RawMcs<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_init(lock: *mut lw_mcs_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_mcs_t that nobody uses as one, as locks.h requires.
     unsafe { tool::init(lock) }
 }
 
@@ -44,7 +44,8 @@ pub unsafe extern "C" fn lw_mcs_destroy(lock: *mut lw_mcs_t) -> c_int {
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_lock(lock: *mut lw_mcs_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_mcs_t that the caller initialised and keeps alive, as locks.h
+    // requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -54,7 +55,8 @@ pub unsafe extern "C" fn lw_mcs_lock(lock: *mut lw_mcs_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_trylock(lock: *mut lw_mcs_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_mcs_t that the caller initialised and keeps alive, as locks.h
+    // requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -64,7 +66,8 @@ pub unsafe extern "C" fn lw_mcs_trylock(lock: *mut lw_mcs_t) -> c_int {
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_unlock(lock: *mut lw_mcs_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_mcs_t that the calling thread holds, as locks.h
+    // requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
@@ -74,7 +77,8 @@ pub unsafe extern "C" fn lw_mcs_unlock(lock: *mut lw_mcs_t) -> c_int {
 /// A lock, which this thread does not hold; memory for the flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_lock_irqsave(lock: *mut lw_mcs_t, flags: *mut u64) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_mcs_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_mcs_lock(lock)) }
 }
 
@@ -84,7 +88,8 @@ pub unsafe extern "C" fn lw_mcs_lock_irqsave(lock: *mut lw_mcs_t, flags: *mut u6
 /// A lock; memory for the flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_trylock_irqsave(lock: *mut lw_mcs_t, flags: *mut u64) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_mcs_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_mcs_trylock(lock)) }
 }
 
@@ -94,6 +99,7 @@ pub unsafe extern "C" fn lw_mcs_trylock_irqsave(lock: *mut lw_mcs_t, flags: *mut
 /// A lock that this thread has taken so, and the flags that say so.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_unlock_irqrestore(lock: *mut lw_mcs_t, flags: u64) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_mcs_t that this thread took with these flags, as locks.h
+    // requires.
     irq::irqrestore(flags, || unsafe { lw_mcs_unlock(lock) })
 }

@@ -26,7 +26,8 @@ holds!(lw_mutex_t: RawMutex<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_init(lock: *mut lw_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_mutex_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -45,7 +46,8 @@ pub unsafe extern "C" fn lw_mutex_destroy(lock: *mut lw_mutex_t) -> c_int {
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_lock(lock: *mut lw_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_mutex_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -55,7 +57,8 @@ pub unsafe extern "C" fn lw_mutex_lock(lock: *mut lw_mutex_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_trylock(lock: *mut lw_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_mutex_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -69,7 +72,8 @@ pub unsafe extern "C" fn lw_mutex_timedlock(
     lock: *mut lw_mutex_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live, initialised lw_mutex_t, and `until` to a time or is null, as
+    // locks.h requires.
     unsafe { acquire::timedlock::<Exclusive, _>(lock, until, RawMutex::lock_until) }
 }
 
@@ -79,6 +83,7 @@ pub unsafe extern "C" fn lw_mutex_timedlock(
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_unlock(lock: *mut lw_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_mutex_t that the calling thread holds, as locks.h
+    // requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }

@@ -27,7 +27,8 @@ holds!(lw_percpu_rwsem_t: RawPercpuRwSem<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_init(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_percpu_rwsem_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -46,7 +47,8 @@ pub unsafe extern "C" fn lw_percpu_rwsem_destroy(lock: *mut lw_percpu_rwsem_t) -
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_down_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_percpu_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<FairRead, _>(lock) }
 }
 
@@ -56,7 +58,8 @@ pub unsafe extern "C" fn lw_percpu_rwsem_down_read(lock: *mut lw_percpu_rwsem_t)
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_trydown_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_percpu_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<FairRead, _>(lock) }
 }
 
@@ -66,7 +69,8 @@ pub unsafe extern "C" fn lw_percpu_rwsem_trydown_read(lock: *mut lw_percpu_rwsem
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_up_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_percpu_rwsem_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<FairRead, _>(lock) }
 }
 
@@ -76,7 +80,8 @@ pub unsafe extern "C" fn lw_percpu_rwsem_up_read(lock: *mut lw_percpu_rwsem_t) -
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_down_write(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_percpu_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Write, _>(lock) }
 }
 
@@ -86,7 +91,8 @@ pub unsafe extern "C" fn lw_percpu_rwsem_down_write(lock: *mut lw_percpu_rwsem_t
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_trydown_write(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_percpu_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
@@ -96,6 +102,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_trydown_write(lock: *mut lw_percpu_rwse
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_up_write(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_percpu_rwsem_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Write, _>(lock) }
 }

@@ -27,7 +27,8 @@ holds!(lw_pvqspinlock_t: RawPvQspinlock<Linux, Hybrid>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_init(lock: *mut lw_pvqspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_pvqspinlock_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -46,7 +47,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_destroy(lock: *mut lw_pvqspinlock_t) -> 
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_lock(lock: *mut lw_pvqspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -56,7 +58,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_lock(lock: *mut lw_pvqspinlock_t) -> c_i
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_trylock(lock: *mut lw_pvqspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -66,7 +69,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_trylock(lock: *mut lw_pvqspinlock_t) -> 
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_unlock(lock: *mut lw_pvqspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_pvqspinlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
@@ -79,7 +83,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_lock_irqsave(
     lock: *mut lw_pvqspinlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_pvqspinlock_t, and `flags` to room for them,
+    // as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_pvqspinlock_lock(lock)) }
 }
 
@@ -92,7 +97,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_trylock_irqsave(
     lock: *mut lw_pvqspinlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_pvqspinlock_t, and `flags` to room for them,
+    // as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_pvqspinlock_trylock(lock)) }
 }
 
@@ -105,6 +111,7 @@ pub unsafe extern "C" fn lw_pvqspinlock_unlock_irqrestore(
     lock: *mut lw_pvqspinlock_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_t that this thread took with these flags, as
+    // locks.h requires.
     irq::irqrestore(flags, || unsafe { lw_pvqspinlock_unlock(lock) })
 }

@@ -28,7 +28,8 @@ holds!(lw_pvqspinlock_single_steal_t: RawPvQspinlock<Linux, SingleSteal>);
 pub unsafe extern "C" fn lw_pvqspinlock_single_steal_init(
     lock: *mut lw_pvqspinlock_single_steal_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_pvqspinlock_single_steal_t that nobody uses as one,
+    // as locks.h requires.
     unsafe { tool::init(lock) }
 }
 
@@ -51,7 +52,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_single_steal_destroy(
 pub unsafe extern "C" fn lw_pvqspinlock_single_steal_lock(
     lock: *mut lw_pvqspinlock_single_steal_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_single_steal_t that the caller initialised and
+    // keeps alive, as locks.h requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -63,7 +65,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_single_steal_lock(
 pub unsafe extern "C" fn lw_pvqspinlock_single_steal_trylock(
     lock: *mut lw_pvqspinlock_single_steal_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_single_steal_t that the caller initialised and
+    // keeps alive, as locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -75,7 +78,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_single_steal_trylock(
 pub unsafe extern "C" fn lw_pvqspinlock_single_steal_unlock(
     lock: *mut lw_pvqspinlock_single_steal_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_pvqspinlock_single_steal_t that the calling thread
+    // holds, as locks.h requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
@@ -88,7 +92,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_single_steal_lock_irqsave(
     lock: *mut lw_pvqspinlock_single_steal_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_pvqspinlock_single_steal_t, and `flags` to
+    // room for them, as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_pvqspinlock_single_steal_lock(lock)) }
 }
 
@@ -101,7 +106,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_single_steal_trylock_irqsave(
     lock: *mut lw_pvqspinlock_single_steal_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_pvqspinlock_single_steal_t, and `flags` to
+    // room for them, as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_pvqspinlock_single_steal_trylock(lock)) }
 }
 
@@ -114,6 +120,7 @@ pub unsafe extern "C" fn lw_pvqspinlock_single_steal_unlock_irqrestore(
     lock: *mut lw_pvqspinlock_single_steal_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_single_steal_t that this thread took with these
+    // flags, as locks.h requires.
     irq::irqrestore(flags, || unsafe { lw_pvqspinlock_single_steal_unlock(lock) })
 }

@@ -26,7 +26,8 @@ holds!(lw_pvqspinlock_unfair_t: RawPvQspinlock<Linux, Unfair>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_unfair_init(lock: *mut lw_pvqspinlock_unfair_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_pvqspinlock_unfair_t that nobody uses as one, as
+    // locks.h requires.
     unsafe { tool::init(lock) }
 }
 
@@ -47,7 +48,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_unfair_destroy(
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_unfair_lock(lock: *mut lw_pvqspinlock_unfair_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_unfair_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -59,7 +61,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_unfair_lock(lock: *mut lw_pvqspinlock_un
 pub unsafe extern "C" fn lw_pvqspinlock_unfair_trylock(
     lock: *mut lw_pvqspinlock_unfair_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_unfair_t that the caller initialised and keeps
+    // alive, as locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -69,7 +72,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_unfair_trylock(
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_unfair_unlock(lock: *mut lw_pvqspinlock_unfair_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_pvqspinlock_unfair_t that the calling thread
+    // holds, as locks.h requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
@@ -82,7 +86,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_unfair_lock_irqsave(
     lock: *mut lw_pvqspinlock_unfair_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_pvqspinlock_unfair_t, and `flags` to room for
+    // them, as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_pvqspinlock_unfair_lock(lock)) }
 }
 
@@ -95,7 +100,8 @@ pub unsafe extern "C" fn lw_pvqspinlock_unfair_trylock_irqsave(
     lock: *mut lw_pvqspinlock_unfair_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_pvqspinlock_unfair_t, and `flags` to room for
+    // them, as locks.h requires.
     unsafe { irq::irqsave(flags, || lw_pvqspinlock_unfair_trylock(lock)) }
 }
 
@@ -108,6 +114,7 @@ pub unsafe extern "C" fn lw_pvqspinlock_unfair_unlock_irqrestore(
     lock: *mut lw_pvqspinlock_unfair_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_pvqspinlock_unfair_t that this thread took with these flags,
+    // as locks.h requires.
     irq::irqrestore(flags, || unsafe { lw_pvqspinlock_unfair_unlock(lock) })
 }

@@ -26,7 +26,8 @@ holds!(lw_qrwlock_t: RawQrwLock<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_init(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_qrwlock_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -45,7 +46,8 @@ pub unsafe extern "C" fn lw_qrwlock_destroy(lock: *mut lw_qrwlock_t) -> c_int {
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_read_lock(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qrwlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Read, _>(lock) }
 }
 
@@ -55,7 +57,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_lock(lock: *mut lw_qrwlock_t) -> c_int 
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_read_trylock(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qrwlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Read, _>(lock) }
 }
 
@@ -65,7 +68,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_trylock(lock: *mut lw_qrwlock_t) -> c_i
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_read_unlock(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_qrwlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Read, _>(lock) }
 }
 
@@ -75,7 +79,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_unlock(lock: *mut lw_qrwlock_t) -> c_in
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_write_lock(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qrwlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Write, _>(lock) }
 }
 
@@ -85,7 +90,8 @@ pub unsafe extern "C" fn lw_qrwlock_write_lock(lock: *mut lw_qrwlock_t) -> c_int
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_write_trylock(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qrwlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
@@ -95,7 +101,8 @@ pub unsafe extern "C" fn lw_qrwlock_write_trylock(lock: *mut lw_qrwlock_t) -> c_
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_write_unlock(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_qrwlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Write, _>(lock) }
 }
 
@@ -109,7 +116,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_lock_irqsave(
     lock: *mut lw_qrwlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_qrwlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_qrwlock_read_lock(lock)) }
 }
 
@@ -123,7 +131,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_trylock_irqsave(
     lock: *mut lw_qrwlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_qrwlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_qrwlock_read_trylock(lock)) }
 }
 
@@ -136,7 +145,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_unlock_irqrestore(
     lock: *mut lw_qrwlock_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qrwlock_t that this thread took with these flags, as locks.h
+    // requires.
     irq::irqrestore(flags, || unsafe { lw_qrwlock_read_unlock(lock) })
 }
 
@@ -150,7 +160,8 @@ pub unsafe extern "C" fn lw_qrwlock_write_lock_irqsave(
     lock: *mut lw_qrwlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_qrwlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_qrwlock_write_lock(lock)) }
 }
 
@@ -164,7 +175,8 @@ pub unsafe extern "C" fn lw_qrwlock_write_trylock_irqsave(
     lock: *mut lw_qrwlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_qrwlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_qrwlock_write_trylock(lock)) }
 }
 
@@ -177,6 +189,7 @@ pub unsafe extern "C" fn lw_qrwlock_write_unlock_irqrestore(
     lock: *mut lw_qrwlock_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qrwlock_t that this thread took with these flags, as locks.h
+    // requires.
     irq::irqrestore(flags, || unsafe { lw_qrwlock_write_unlock(lock) })
 }

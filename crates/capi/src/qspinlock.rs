@@ -25,7 +25,8 @@ holds!(lw_qspinlock_t: RawQspinlock<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qspinlock_init(lock: *mut lw_qspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_qspinlock_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -44,7 +45,8 @@ pub unsafe extern "C" fn lw_qspinlock_destroy(lock: *mut lw_qspinlock_t) -> c_in
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qspinlock_lock(lock: *mut lw_qspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qspinlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -54,7 +56,8 @@ pub unsafe extern "C" fn lw_qspinlock_lock(lock: *mut lw_qspinlock_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qspinlock_trylock(lock: *mut lw_qspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qspinlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -64,7 +67,8 @@ pub unsafe extern "C" fn lw_qspinlock_trylock(lock: *mut lw_qspinlock_t) -> c_in
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qspinlock_unlock(lock: *mut lw_qspinlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_qspinlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
@@ -77,7 +81,8 @@ pub unsafe extern "C" fn lw_qspinlock_lock_irqsave(
     lock: *mut lw_qspinlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_qspinlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_qspinlock_lock(lock)) }
 }
 
@@ -90,7 +95,8 @@ pub unsafe extern "C" fn lw_qspinlock_trylock_irqsave(
     lock: *mut lw_qspinlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_qspinlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_qspinlock_trylock(lock)) }
 }
 
@@ -103,6 +109,7 @@ pub unsafe extern "C" fn lw_qspinlock_unlock_irqrestore(
     lock: *mut lw_qspinlock_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_qspinlock_t that this thread took with these flags, as locks.h
+    // requires.
     irq::irqrestore(flags, || unsafe { lw_qspinlock_unlock(lock) })
 }

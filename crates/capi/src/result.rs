@@ -20,7 +20,8 @@ pub fn done_or(error: c_int, done: bool) -> c_int {
 /// # Safety
 /// A time or null.
 pub unsafe fn deadline(time: *const timespec) -> Result<Option<u64>, c_int> {
-    // SAFETY: as our caller promises.
+    // SAFETY: by this function's contract `time` is null or points to a time that lives during the
+    // call.
     let Some(time) = (unsafe { time.as_ref() }) else { return Ok(None) };
     let nanos = u64::try_from(time.tv_nsec).ok().filter(|nanos| *nanos < SECOND);
     let nanos = nanos.ok_or(libc::EINVAL)?;
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     fn of(tv_sec: i64, tv_nsec: i64) -> Result<Option<u64>, c_int> {
-        // SAFETY: a time.
+        // SAFETY: the pointer is that of a temporary, which lives during the call.
         unsafe { deadline(&timespec { tv_sec, tv_nsec }) }
     }
 
@@ -43,7 +44,7 @@ mod tests {
         assert_eq!(of(2, 3), Ok(Some(2_000_000_003)));
         assert_eq!(of(-1, 3), Ok(Some(3)), "over in any case");
         assert_eq!(of(i64::MAX, 999_999_999), Ok(Some(u64::MAX)));
-        // SAFETY: null.
+        // SAFETY: the function accepts null, and then reads nothing.
         assert_eq!(unsafe { deadline(core::ptr::null()) }, Ok(None));
     }
 

@@ -28,7 +28,8 @@ holds!(lw_rtmutex_t: RawRtMutex<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_init(lock: *mut lw_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_rtmutex_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -48,7 +49,8 @@ pub unsafe extern "C" fn lw_rtmutex_destroy(lock: *mut lw_rtmutex_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_lock(lock: *mut lw_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_rtmutex_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_rtmutex_t::lock(lock) };
     take(lock, raw, Flags::EXCLUSIVE, None)
 }
@@ -59,7 +61,8 @@ pub unsafe extern "C" fn lw_rtmutex_lock(lock: *mut lw_rtmutex_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_trylock(lock: *mut lw_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_rtmutex_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -74,7 +77,8 @@ pub unsafe extern "C" fn lw_rtmutex_timedlock(
     lock: *mut lw_rtmutex_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live, initialised lw_rtmutex_t, and `until` to a time or is null,
+    // as locks.h requires.
     let (raw, deadline) = unsafe { (lw_rtmutex_t::lock(lock), deadline(until)) };
     match deadline {
         Ok(deadline) => take(lock, raw, Flags::TIMED, deadline),
@@ -107,6 +111,7 @@ fn take(
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_unlock(lock: *mut lw_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_rtmutex_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }

@@ -27,7 +27,8 @@ holds!(lw_rwsem_t: RawRwSem<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_init(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_rwsem_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -46,7 +47,8 @@ pub unsafe extern "C" fn lw_rwsem_destroy(lock: *mut lw_rwsem_t) -> c_int {
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_down_read(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<FairRead, _>(lock) }
 }
 
@@ -56,7 +58,8 @@ pub unsafe extern "C" fn lw_rwsem_down_read(lock: *mut lw_rwsem_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_trydown_read(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<FairRead, _>(lock) }
 }
 
@@ -71,7 +74,8 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_read(
     lock: *mut lw_rwsem_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live, initialised lw_rwsem_t, and `until` to a time or is null, as
+    // locks.h requires.
     unsafe { acquire::timedlock::<FairRead, _>(lock, until, RawRwSem::down_read_until) }
 }
 
@@ -81,7 +85,8 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_read(
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_up_read(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_rwsem_t that the calling thread holds, as locks.h
+    // requires.
     unsafe { acquire::unlock::<FairRead, _>(lock) }
 }
 
@@ -91,7 +96,8 @@ pub unsafe extern "C" fn lw_rwsem_up_read(lock: *mut lw_rwsem_t) -> c_int {
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_down_write(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Write, _>(lock) }
 }
 
@@ -101,7 +107,8 @@ pub unsafe extern "C" fn lw_rwsem_down_write(lock: *mut lw_rwsem_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_trydown_write(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_rwsem_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
@@ -115,7 +122,8 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_write(
     lock: *mut lw_rwsem_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live, initialised lw_rwsem_t, and `until` to a time or is null, as
+    // locks.h requires.
     unsafe { acquire::timedlock::<Write, _>(lock, until, RawRwSem::down_write_until) }
 }
 
@@ -125,7 +133,8 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_write(
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_up_write(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_rwsem_t that the calling thread holds, as locks.h
+    // requires.
     unsafe { acquire::unlock::<Write, _>(lock) }
 }
 
@@ -136,7 +145,8 @@ pub unsafe extern "C" fn lw_rwsem_up_write(lock: *mut lw_rwsem_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_downgrade(lock: *mut lw_rwsem_t) -> c_int {
     tool::downgrade(lock);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_rwsem_t that the calling thread holds, as locks.h
+    // requires.
     unsafe { lw_rwsem_t::lock(lock).downgrade_write() };
     0
 }

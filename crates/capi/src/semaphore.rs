@@ -25,7 +25,7 @@ holds!(lw_semaphore_t: RawSemaphore<Linux>);
 /// Memory for a semaphore, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_semaphore_init(semaphore: *mut lw_semaphore_t, count: u32) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `semaphore` points to memory for one, which nobody uses as one, as locks.h requires.
     unsafe { semaphore.cast::<RawSemaphore<Linux>>().write(RawSemaphore::new(count)) };
     0
 }
@@ -36,7 +36,8 @@ pub unsafe extern "C" fn lw_semaphore_init(semaphore: *mut lw_semaphore_t, count
 /// A semaphore.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_semaphore_down(semaphore: *mut lw_semaphore_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `semaphore` points to an lw_semaphore_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { lw_semaphore_t::lock(semaphore) }.down();
     0
 }
@@ -47,7 +48,8 @@ pub unsafe extern "C" fn lw_semaphore_down(semaphore: *mut lw_semaphore_t) -> c_
 /// A semaphore.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_semaphore_trydown(semaphore: *mut lw_semaphore_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `semaphore` points to an lw_semaphore_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     done_or(libc::EBUSY, unsafe { lw_semaphore_t::lock(semaphore) }.try_down())
 }
 
@@ -61,7 +63,8 @@ pub unsafe extern "C" fn lw_semaphore_timeddown(
     semaphore: *mut lw_semaphore_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `semaphore` points to a live, initialised lw_semaphore_t, and `until` to a time or is
+    // null, as locks.h requires.
     let (raw, deadline) = unsafe { (lw_semaphore_t::lock(semaphore), deadline(until)) };
     match deadline {
         Ok(deadline) => done_or(libc::ETIMEDOUT, raw.down_until(deadline)),
@@ -75,7 +78,8 @@ pub unsafe extern "C" fn lw_semaphore_timeddown(
 /// A semaphore.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_semaphore_up(semaphore: *mut lw_semaphore_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `semaphore` points to an lw_semaphore_t that the caller initialised and keeps alive,
+    // as locks.h requires.
     unsafe { lw_semaphore_t::lock(semaphore) }.up();
     0
 }

@@ -28,7 +28,8 @@ holds!(lw_seqlock_t: RawSeqLock<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_init(lock: *mut lw_seqlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_seqlock_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -47,7 +48,8 @@ pub unsafe extern "C" fn lw_seqlock_destroy(lock: *mut lw_seqlock_t) -> c_int {
 /// A lock, which this thread does not write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_read_begin(lock: *mut lw_seqlock_t) -> u32 {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_seqlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { lw_seqlock_t::lock(lock) }.count().begin().into()
 }
 
@@ -58,7 +60,8 @@ pub unsafe extern "C" fn lw_seqlock_read_begin(lock: *mut lw_seqlock_t) -> u32 {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_read_retry(lock: *mut lw_seqlock_t, begun: u32) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_seqlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { lw_seqlock_t::lock(lock) }.count().must_retry(Begun::from(begun)).into()
 }
 
@@ -68,7 +71,8 @@ pub unsafe extern "C" fn lw_seqlock_read_retry(lock: *mut lw_seqlock_t, begun: u
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_write_lock(lock: *mut lw_seqlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_seqlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_seqlock_t::lock(lock) };
     let wait = || {
         raw.write_lock();
@@ -84,7 +88,8 @@ pub unsafe extern "C" fn lw_seqlock_write_lock(lock: *mut lw_seqlock_t) -> c_int
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_write_trylock(lock: *mut lw_seqlock_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_seqlock_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     let raw = unsafe { lw_seqlock_t::lock(lock) };
     done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_write_lock()))
 }
@@ -96,7 +101,8 @@ pub unsafe extern "C" fn lw_seqlock_write_trylock(lock: *mut lw_seqlock_t) -> c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_write_unlock(lock: *mut lw_seqlock_t) -> c_int {
     tool::release(lock);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_seqlock_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { lw_seqlock_t::lock(lock).write_unlock() };
     0
 }
@@ -111,7 +117,8 @@ pub unsafe extern "C" fn lw_seqlock_write_lock_irqsave(
     lock: *mut lw_seqlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_seqlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_seqlock_write_lock(lock)) }
 }
 
@@ -125,7 +132,8 @@ pub unsafe extern "C" fn lw_seqlock_write_trylock_irqsave(
     lock: *mut lw_seqlock_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_seqlock_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_seqlock_write_trylock(lock)) }
 }
 
@@ -138,6 +146,7 @@ pub unsafe extern "C" fn lw_seqlock_write_unlock_irqrestore(
     lock: *mut lw_seqlock_t,
     flags: u64,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_seqlock_t that this thread took with these flags, as locks.h
+    // requires.
     irq::irqrestore(flags, || unsafe { lw_seqlock_write_unlock(lock) })
 }

@@ -26,7 +26,8 @@ holds!(lw_ticket_t: RawTicket<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ticket_init(lock: *mut lw_ticket_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_ticket_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -45,7 +46,8 @@ pub unsafe extern "C" fn lw_ticket_destroy(lock: *mut lw_ticket_t) -> c_int {
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ticket_lock(lock: *mut lw_ticket_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_ticket_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
@@ -55,7 +57,8 @@ pub unsafe extern "C" fn lw_ticket_lock(lock: *mut lw_ticket_t) -> c_int {
 /// A lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ticket_trylock(lock: *mut lw_ticket_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_ticket_t that the caller initialised and keeps alive, as
+    // locks.h requires.
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
@@ -65,7 +68,8 @@ pub unsafe extern "C" fn lw_ticket_trylock(lock: *mut lw_ticket_t) -> c_int {
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ticket_unlock(lock: *mut lw_ticket_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_ticket_t that the calling thread holds, as locks.h
+    // requires.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }
 
@@ -75,7 +79,8 @@ pub unsafe extern "C" fn lw_ticket_unlock(lock: *mut lw_ticket_t) -> c_int {
 /// A lock, which this thread does not hold; memory for the flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ticket_lock_irqsave(lock: *mut lw_ticket_t, flags: *mut u64) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_ticket_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_ticket_lock(lock)) }
 }
 
@@ -88,7 +93,8 @@ pub unsafe extern "C" fn lw_ticket_trylock_irqsave(
     lock: *mut lw_ticket_t,
     flags: *mut u64,
 ) -> c_int {
-    // SAFETY: as our caller promises, both.
+    // SAFETY: `lock` points to a live, initialised lw_ticket_t, and `flags` to room for them, as
+    // locks.h requires.
     unsafe { irq::irqsave(flags, || lw_ticket_trylock(lock)) }
 }
 
@@ -98,6 +104,7 @@ pub unsafe extern "C" fn lw_ticket_trylock_irqsave(
 /// A lock that this thread has taken so, and the flags that say so.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ticket_unlock_irqrestore(lock: *mut lw_ticket_t, flags: u64) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an lw_ticket_t that this thread took with these flags, as locks.h
+    // requires.
     irq::irqrestore(flags, || unsafe { lw_ticket_unlock(lock) })
 }

@@ -20,7 +20,8 @@ fn told<'a, T>(lock: *mut T) -> &'a Lock {
 /// Memory for a lock, which nobody uses as one.
 #[inline(always)]
 pub unsafe fn init<C: Holds>(lock: *mut C) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    // SAFETY: by contract `lock` points to memory that nobody uses as a lock; a zeroed lock is a
+    // free one.
     unsafe { lock.write_bytes(0, 1) };
     if !annotate::is_off() {
         told(lock).begin();

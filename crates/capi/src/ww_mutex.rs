@@ -63,7 +63,7 @@ pub unsafe extern "C" fn lw_ww_class_init(class: *mut lw_ww_class_t, algorithm: 
         LW_WOUND_WAIT => Algorithm::WoundWait,
         _ => return libc::EINVAL,
     };
-    // SAFETY: as our caller promises.
+    // SAFETY: `class` points to memory for one, which nobody uses as one, as locks.h requires.
     unsafe { class.cast::<Class<Linux>>().write(Class::new(algorithm)) };
     0
 }
@@ -76,7 +76,8 @@ pub unsafe extern "C" fn lw_ww_class_init(class: *mut lw_ww_class_t, algorithm: 
 /// locks. A class.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ww_ctx_init(ctx: *mut lw_ww_ctx_t, class: *mut lw_ww_class_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `ctx` points to unused memory for a context, and `class` to a live class, as locks.h
+    // requires.
     unsafe { ctx.cast::<AcquireCtx<Linux>>().write(AcquireCtx::new(lw_ww_class_t::lock(class))) };
     0
 }
@@ -87,7 +88,8 @@ pub unsafe extern "C" fn lw_ww_ctx_init(ctx: *mut lw_ww_ctx_t, class: *mut lw_ww
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ww_mutex_init(lock: *mut lw_ww_mutex_t) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to memory for an lw_ww_mutex_t that nobody uses as one, as locks.h
+    // requires.
     unsafe { tool::init(lock) }
 }
 
@@ -111,7 +113,8 @@ pub unsafe extern "C" fn lw_ww_mutex_lock(
     lock: *mut lw_ww_mutex_t,
     ctx: *mut lw_ww_ctx_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` is live, and `ctx` is null or a live context of this thread and of the lock's
+    // class.
     unsafe { take(lock, ctx, None) }
 }
 
@@ -126,9 +129,10 @@ pub unsafe extern "C" fn lw_ww_mutex_timedlock(
     ctx: *mut lw_ww_ctx_t,
     until: *const timespec,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `until` is null or points to a time, as locks.h requires.
     match unsafe { deadline(until) } {
-        // SAFETY: likewise.
+        // SAFETY: `lock` is live, and `ctx` is null or a live context of this thread and of the
+        // lock's class.
         Ok(deadline) => unsafe { take(lock, ctx, deadline) },
         Err(error) => error,
     }
@@ -143,25 +147,27 @@ pub unsafe extern "C" fn lw_ww_mutex_lock_slow(
     lock: *mut lw_ww_mutex_t,
     ctx: *mut lw_ww_ctx_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` is live, and `ctx` is null or a live context of this thread and of the lock's
+    // class.
     unsafe { take(lock, ctx, None) }
 }
 
 /// # Safety
 /// As [`lw_ww_mutex_lock`].
 unsafe fn take(lock: *mut lw_ww_mutex_t, ctx: *mut lw_ww_ctx_t, deadline: Option<u64>) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `lock` points to a live lock, and `ctx` to a live context or is null.
     let (raw, by) = unsafe { (lw_ww_mutex_t::lock(lock), context(ctx)) };
     let mut outcome = Ok(());
     let mut wait = || {
-        // SAFETY: likewise.
+        // SAFETY: by contract `by` is none, or this thread's, of the lock's class, and stays until
+        // all is unlocked.
         outcome = unsafe { raw.lock_until(by, deadline) };
         outcome.is_ok()
     };
     if by.is_some() {
         tool::try_lock(lock, Flags::EXCLUSIVE, wait);
     } else {
-        // SAFETY: likewise.
+        // SAFETY: there is no context, so nothing has to outlive the lock.
         tool::lock(lock, Flags::EXCLUSIVE, || unsafe { raw.try_lock(None) }, &mut wait);
     }
     match outcome {
@@ -175,7 +181,7 @@ unsafe fn take(lock: *mut lw_ww_mutex_t, ctx: *mut lw_ww_ctx_t, deadline: Option
 /// # Safety
 /// A context that stays, or null.
 unsafe fn context<'a>(ctx: *mut lw_ww_ctx_t) -> Option<&'a AcquireCtx<Linux>> {
-    // SAFETY: as our caller promises.
+    // SAFETY: `ctx` is not null here, so by contract it points to a context that stays for `'a`.
     (!ctx.is_null()).then(|| unsafe { lw_ww_ctx_t::lock(ctx) })
 }
 
@@ -188,9 +194,10 @@ pub unsafe extern "C" fn lw_ww_mutex_trylock(
     lock: *mut lw_ww_mutex_t,
     ctx: *mut lw_ww_ctx_t,
 ) -> c_int {
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to a live lock, and `ctx` to a live context or is null, as locks.h
+    // requires.
     let (raw, by) = unsafe { (lw_ww_mutex_t::lock(lock), context(ctx)) };
-    // SAFETY: likewise.
+    // SAFETY: `by` is none, or this thread's, of the lock's class, and stays until all is unlocked.
     let try_lock = || unsafe { raw.try_lock(by) };
     done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, try_lock))
 }
@@ -202,7 +209,8 @@ pub unsafe extern "C" fn lw_ww_mutex_trylock(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ww_mutex_unlock(lock: *mut lw_ww_mutex_t) -> c_int {
     tool::release(lock);
-    // SAFETY: as our caller promises.
+    // SAFETY: `lock` points to an initialised lw_ww_mutex_t that the calling thread holds, as
+    // locks.h requires.
     unsafe { lw_ww_mutex_t::lock(lock).unlock() };
     0
 }
