@@ -97,7 +97,7 @@ impl Condvar {
         guard: &mut MutexGuard<'_, T>,
         timeout: Instant,
     ) -> WaitTimeoutResult {
-        // SAFETY: as above.
+        // SAFETY: the guard shows that this thread holds the mutex, and the wait takes it again.
         WaitTimeoutResult(self.around(guard, |condvar, mutex| unsafe {
             condvar.wait_until(mutex, &mut no_guard(), &timeout)
         }))

@@ -37,10 +37,13 @@ macro_rules! mutex {
                 self.told.tried(Flags::EXCLUSIVE, self.real.try_lock().is_some())
             }
 
+            /// # Safety
+            /// The contract is that of `lock_api::RawMutex::unlock`.
             #[inline]
             unsafe fn unlock(&self) {
                 self.told.releases();
-                // SAFETY: the caller's promise.
+                // SAFETY: by the trait's contract this thread holds the mutex, and so the real one;
+                // its guard holds no data.
                 unsafe { self.real.unlock(no_guard()) };
             }
 
@@ -50,25 +53,31 @@ macro_rules! mutex {
             }
         }
 
-        // SAFETY: as above.
+        // SAFETY: the lock inside excludes, and reporting does not change it.
         unsafe impl lock_api::RawMutexFair for $name {
+            /// # Safety
+            /// The contract is that of `lock_api::RawMutexFair::unlock_fair`.
             #[inline]
             unsafe fn unlock_fair(&self) {
                 self.told.releases();
-                // SAFETY: the caller's promise.
+                // SAFETY: by the trait's contract this thread holds the mutex, and so the real one;
+                // its guard holds no data.
                 unsafe { self.real.unlock_fair(no_guard()) };
             }
 
             // The lock is released for another thread's turn and taken again: that says nothing
             // about its order.
+            /// # Safety
+            /// The contract is that of `lock_api::RawMutexFair::bump`.
             #[inline]
             unsafe fn bump(&self) {
-                // SAFETY: the caller's promise.
+                // SAFETY: by the trait's contract this thread holds the mutex, and so the real one;
+                // its guard holds no data.
                 unsafe { self.real.bump(&mut no_guard()) };
             }
         }
 
-        // SAFETY: as above.
+        // SAFETY: the lock inside excludes, and reporting does not change it.
         unsafe impl lock_api::RawMutexTimed for $name {
             type Duration = Duration;
             type Instant = Instant;

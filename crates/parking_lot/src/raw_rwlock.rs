@@ -66,10 +66,13 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
         self.told.tried(READ, self.real.try_lock_shared().is_some())
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLock::unlock_shared`.
     #[inline]
     unsafe fn unlock_shared(&self) {
         self.told.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.unlock_shared(no_guard()) };
     }
 
@@ -90,10 +93,13 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
         self.told.tried(WRITE, self.real.try_lock_exclusive().is_some())
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLock::unlock_exclusive`.
     #[inline]
     unsafe fn unlock_exclusive(&self) {
         self.told.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread writes, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.unlock_exclusive(no_guard()) };
     }
 
@@ -108,46 +114,61 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockFair for RawRwLock {
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockFair::unlock_shared_fair`.
     #[inline]
     unsafe fn unlock_shared_fair(&self) {
         self.told.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.unlock_shared_fair(no_guard()) };
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockFair::unlock_exclusive_fair`.
     #[inline]
     unsafe fn unlock_exclusive_fair(&self) {
         self.told.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread writes, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.unlock_exclusive_fair(no_guard()) };
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockFair::bump_shared`.
     #[inline]
     unsafe fn bump_shared(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.bump_shared(&mut no_guard()) };
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockFair::bump_exclusive`.
     #[inline]
     unsafe fn bump_exclusive(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread writes, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.bump_exclusive(&mut no_guard()) };
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockDowngrade::downgrade`.
     #[inline]
     unsafe fn downgrade(&self) {
         self.told.becomes(READ);
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread writes, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.downgrade(no_guard()) };
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     type Duration = Duration;
     type Instant = Instant;
@@ -173,7 +194,8 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     }
 }
 
-// SAFETY: as above. Such a reader goes ahead of writers that wait.
+// SAFETY: the lock inside excludes, and reporting does not change it. Such a reader goes ahead of
+// writers that wait.
 unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
     #[inline]
     fn lock_shared_recursive(&self) {
@@ -193,7 +215,7 @@ unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockRecursiveTimed for RawRwLock {
     fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
         let take = || self.real.try_lock_shared_for(timeout).is_some();
@@ -208,7 +230,7 @@ unsafe impl lock_api::RawRwLockRecursiveTimed for RawRwLock {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
     #[inline]
     fn lock_upgradable(&self) {
@@ -227,28 +249,37 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
         self.told.tried(UPGRADABLE, self.real.try_lock_upgradable().is_some())
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgrade::unlock_upgradable`.
     #[inline]
     unsafe fn unlock_upgradable(&self) {
         self.told.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads upgradably, and so holds the real lock
+        // so; its guard holds no data.
         unsafe { self.real.unlock_upgradable(no_guard()) };
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgrade::upgrade`.
     unsafe fn upgrade(&self) {
         self.told.releases();
         self.told.takes(
             WRITE,
             || false,
             || {
-                // SAFETY: the caller's promise.
+                // SAFETY: by the trait's contract this thread reads upgradably, and so holds the
+                // real lock so; its guard holds no data.
                 unsafe { self.real.upgrade(no_guard()) };
                 true
             },
         );
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgrade::try_upgrade`.
     unsafe fn try_upgrade(&self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads upgradably, and so holds the real lock
+        // so; its guard holds no data.
         let had = unsafe { self.real.try_upgrade(no_guard()).is_ok() };
         if had {
             self.told.becomes(WRITE);
@@ -257,40 +288,52 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeFair::unlock_upgradable_fair`.
     #[inline]
     unsafe fn unlock_upgradable_fair(&self) {
         self.told.releases();
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads upgradably, and so holds the real lock
+        // so; its guard holds no data.
         unsafe { self.real.unlock_upgradable_fair(no_guard()) };
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeFair::bump_upgradable`.
     #[inline]
     unsafe fn bump_upgradable(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads upgradably, and so holds the real lock
+        // so; its guard holds no data.
         unsafe { self.real.bump_upgradable(&mut no_guard()) };
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeDowngrade::downgrade_upgradable`.
     #[inline]
     unsafe fn downgrade_upgradable(&self) {
         self.told.becomes(READ);
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads upgradably, and so holds the real lock
+        // so; its guard holds no data.
         unsafe { self.real.downgrade_upgradable(no_guard()) };
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeDowngrade::downgrade_to_upgradable`.
     #[inline]
     unsafe fn downgrade_to_upgradable(&self) {
         self.told.becomes(UPGRADABLE);
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread writes, and so holds the real lock; its guard
+        // holds no data.
         unsafe { self.real.downgrade_to_upgradable(no_guard()) };
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside excludes, and reporting does not change it.
 unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
         let take = || self.real.try_lock_upgradable_for(timeout).is_some();
@@ -302,13 +345,19 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
         self.told.takes(UPGRADABLE | Flags::TIMED, || self.real.try_lock_upgradable().is_some(), take)
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeTimed::try_upgrade_for`.
     unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads upgradably, and so holds the real lock
+        // so; its guard holds no data.
         self.upgrades(|| unsafe { self.real.try_upgrade_for(no_guard(), timeout).is_ok() })
     }
 
+    /// # Safety
+    /// The contract is that of `lock_api::RawRwLockUpgradeTimed::try_upgrade_until`.
     unsafe fn try_upgrade_until(&self, timeout: Instant) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the trait's contract this thread reads upgradably, and so holds the real lock
+        // so; its guard holds no data.
         self.upgrades(|| unsafe { self.real.try_upgrade_until(no_guard(), timeout).is_ok() })
     }
 }
