@@ -199,7 +199,7 @@ fn map() {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags =
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-    // SAFETY: replaces no mapping.
+    // SAFETY: MAP_FIXED_NOREPLACE fails where something is mapped, so this replaces no mapping.
     let at = unsafe { libc::mmap(BASE as *mut libc::c_void, SIZE, protection, flags, -1, 0) };
     assert_eq!(
         at as usize,

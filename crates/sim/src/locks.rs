@@ -139,7 +139,7 @@ impl<L: Exclusive> Lock for Of<L> {
     fn with(&self, section: &mut dyn FnMut()) {
         self.0.lock();
         section();
-        // SAFETY: taken above.
+        // SAFETY: `lock` above took the lock for this thread.
         unsafe { self.0.unlock() };
     }
 }
@@ -187,7 +187,7 @@ macro_rules! peers {
                 fn with(&self, section: &mut dyn FnMut()) {
                     self.lock();
                     section();
-                    // SAFETY: taken above.
+                    // SAFETY: `lock` above took the lock for this thread.
                     unsafe { self.unlock() };
                 }
             }
@@ -211,7 +211,7 @@ impl Lock for RawRwSem<Sim> {
     fn with(&self, section: &mut dyn FnMut()) {
         self.down_write();
         section();
-        // SAFETY: taken above.
+        // SAFETY: `down_write` above took the lock for this thread.
         unsafe { self.up_write() };
     }
 }

@@ -66,7 +66,8 @@ fn running() -> Option<*mut World> {
 /// Asks the simulation something. None of what is asked switches fibers.
 #[inline]
 fn with<R>(ask: impl FnOnce(&mut World) -> R) -> Option<R> {
-    // SAFETY: as in `running`: this is the only reference, and ends with the question.
+    // SAFETY: the world is there until `Entered` is dropped: this is the only reference, and ends
+    // with the question.
     running().map(|world| ask(unsafe { &mut *world }))
 }
 
@@ -83,7 +84,8 @@ fn switch(world: *mut World) {
 /// Waits for the fiber's turn: all that comes before has happened.
 #[inline]
 fn await_turn(world: *mut World) {
-    // SAFETY: as in `with`.
+    // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+    // meanwhile.
     if !unsafe { (*world).is_my_turn() } {
         switch(world);
     }
@@ -100,20 +102,24 @@ pub(crate) fn access(
     let Some(world) = running() else {
         return cells::access(operation, address, size, source());
     };
-    // SAFETY: as in `with`.
+    // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+    // meanwhile.
     unsafe { (*world).approach() };
     await_turn(world);
     await_stores(world, (operation == Operation::Load).then_some((address, size)));
-    // SAFETY: likewise.
+    // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+    // meanwhile.
     let mut progress = unsafe { (*world).access(address, operation) };
     if progress == Progress::Waits {
         switch(world);
-        // SAFETY: likewise.
+        // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+        // meanwhile.
         progress = unsafe { (*world).access_first(address, operation) };
     }
     if progress == Progress::UnderWay {
         await_turn(world);
-        // SAFETY: likewise.
+        // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+        // meanwhile.
         unsafe { (*world).complete(address, operation) };
     }
 }
@@ -121,7 +127,8 @@ pub(crate) fn access(
 /// In the fiber's turn, waits for its stores; a load waits for those to its word only.
 #[inline]
 fn await_stores(world: *mut World, load_of: Option<(usize, usize)>) {
-    // SAFETY: as in `with`.
+    // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+    // meanwhile.
     if unsafe { (*world).waits_for_stores(load_of) } {
         switch(world);
     }
@@ -131,7 +138,8 @@ fn await_stores(world: *mut World, load_of: Option<(usize, usize)>) {
 #[inline]
 pub(crate) fn drain() {
     let Some(world) = running() else { return };
-    // SAFETY: as in `with`. Without a store there is nothing to take a turn for.
+    // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+    // meanwhile. Without a store there is nothing to take a turn for.
     if unsafe { (*world).has_stores() } {
         await_turn(world);
         await_stores(world, None);
@@ -145,12 +153,14 @@ pub(crate) fn store(write: Write, source: impl FnOnce() -> SourceLine) {
         cells::access(Operation::Store, write.address(), write.size(), source());
         return write.apply();
     };
-    // SAFETY: as in `with`.
+    // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+    // meanwhile.
     unsafe { (*world).approach() };
     await_turn(world);
     // It waits for place only.
     await_stores(world, Some((0, 0)));
-    // SAFETY: likewise.
+    // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+    // meanwhile.
     unsafe { (*world).post(write) };
 }
 
@@ -335,11 +345,13 @@ impl Platform for Sim {
 
     fn relax() {
         let Some(world) = running() else { return };
-        // SAFETY: as in `with`.
+        // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+        // meanwhile.
         let exits = unsafe { (*world).pause() };
         if exits {
             await_turn(world);
-            // SAFETY: likewise.
+            // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+            // meanwhile.
             if unsafe { (*world).exit_pause_loop() } {
                 switch(world);
             }
@@ -348,7 +360,8 @@ impl Platform for Sim {
 
     fn relax_rounds(most: u32) -> u32 {
         let Some(world) = running() else { return 1 };
-        // SAFETY: as in `with`.
+        // SAFETY: `world` stays until `Entered` is dropped, and no other reference to it exists
+        // meanwhile.
         if !unsafe { (*world).park(most) } {
             Self::relax();
             return 1;
@@ -375,14 +388,14 @@ impl Platform for Sim {
 
     fn cpus() -> u32 {
         let world = WORLD.get();
-        // SAFETY: as in `running`.
+        // SAFETY: `world` is not null, so it stays until `Entered` is dropped.
         if world.is_null() { 0 } else { unsafe { &*world }.per_cpu.len() as u32 }
     }
 
     fn per_cpu(cpu: u32) -> &'static PerCpu<Word, Long> {
         let world = WORLD.get();
         assert!(!world.is_null(), "no simulation");
-        // SAFETY: as in `running`.
+        // SAFETY: `world` is not null, so it stays until `Entered` is dropped.
         unsafe { (&(*world).per_cpu)[cpu as usize] }
     }
 

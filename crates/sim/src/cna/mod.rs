@@ -144,11 +144,13 @@ impl<P: Sockets> Cna<P> {
         if !self.is_others_turn() {
             // SAFETY: all in the queue stay until they have had the lock.
             if let Some((follower, passed_over)) = unsafe { Self::of_socket(node, next) } {
-                // SAFETY: likewise.
+                // SAFETY: `follower` is a node of the queue, which stays until its thread has had
+                // the lock.
                 return unsafe { grant::<P>(follower, passed_over) };
             }
         }
-        // SAFETY: likewise.
+        // SAFETY: `next` and those passed over are nodes of the queue, which stay until they have
+        // had the lock.
         unsafe {
             if passed_over == ALONE {
                 return grant::<P>(next, ALONE);
@@ -173,7 +175,8 @@ impl<P: Sockets> Cna<P> {
             return false;
         }
         if passed_over != ALONE {
-            // SAFETY: likewise.
+            // SAFETY: `passed_over` is a node of the queue, which stays until its thread has had
+            // the lock.
             unsafe { grant::<P>(passed_over, ALONE) };
         }
         true
@@ -238,7 +241,8 @@ impl<P: Sockets> Cna<P> {
 /// # Safety
 /// One is there, as long as the reference is used.
 unsafe fn at<'n, P: Platform>(address: usize) -> &'n Node<P> {
-    // SAFETY: the caller's promise; of an address that was exposed.
+    // SAFETY: by contract a node is there as long as the reference is used, and its address was
+    // exposed.
     unsafe { &*ptr::with_exposed_provenance::<Node<P>>(address) }
 }
 
@@ -247,6 +251,7 @@ unsafe fn at<'n, P: Platform>(address: usize) -> &'n Node<P> {
 /// # Safety
 /// It waits for it.
 unsafe fn grant<P: Platform>(address: usize, passed_over: usize) {
-    // SAFETY: the caller's promise. Release: pairs with the Acquire in `lock`.
+    // SAFETY: by contract the node's thread waits, so the node is there. Release: pairs with the
+    // Acquire in `lock`.
     unsafe { at::<P>(address) }.granted.store(passed_over, Release);
 }

@@ -52,6 +52,8 @@ unsafe impl<P: Sockets> Exclusive for CnaQspinlock<P> {
         self.queue.is_free() && self.take()
     }
 
+    /// # Safety
+    /// The contract is that of `Exclusive::unlock`.
     unsafe fn unlock(&self) {
         // Release: pairs with the Acquire in `take`.
         self.word.store(FREE, Release);

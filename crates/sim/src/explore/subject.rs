@@ -303,7 +303,7 @@ impl<L: Exclusive> Subject for Of<L> {
             return false;
         }
         hold(Mode::Write, tell);
-        // SAFETY: taken above.
+        // SAFETY: `lock` or `try_lock` above took the lock for this thread.
         unsafe { self.0.unlock() };
         true
     }
@@ -349,7 +349,8 @@ macro_rules! with_nodes {
                     if how.patience != Patience::None {
                         // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
                         unsafe { self.lock(&node) };
-                    // SAFETY: likewise.
+                    // SAFETY: `node` is in no other queue, and stays where it is until it is
+                    // unlocked.
                     } else if !unsafe { self.try_lock(&node) } {
                         return false;
                     }
@@ -378,7 +379,7 @@ macro_rules! timed {
                     let acquired = if how.patience == Patience::None { $try } else { $until };
                     if acquired {
                         hold(Mode::Write, tell);
-                        // SAFETY: taken above.
+                        // SAFETY: `acquired` is true, so this thread took the lock above.
                         #[allow(unused_unsafe, reason = "of the semaphore")]
                         unsafe {
                             $unlock
@@ -442,7 +443,8 @@ macro_rules! shared {
                         let acquired = if tries { self.$try_write() } else { $write };
                         if acquired {
                             hold(Mode::Write, tell);
-                            // SAFETY: taken above, to write.
+                            // SAFETY: `acquired` is true, so this thread took the lock above to
+                            // write.
                             unsafe { self.$unwrite() };
                         }
                         acquired
@@ -450,7 +452,8 @@ macro_rules! shared {
                         let acquired = if tries { self.$try_read() } else { $read };
                         if acquired {
                             hold(Mode::Read, tell);
-                            // SAFETY: taken above, to read.
+                            // SAFETY: `acquired` is true, so this thread took the lock above to
+                            // read.
                             unsafe { self.$unread() };
                         }
                         acquired
@@ -495,24 +498,24 @@ macro_rules! upgradable {
                     match role {
                         Role::Write => {
                             hold(Mode::Write, tell);
-                            // SAFETY: as above.
+                            // SAFETY: the match above took the lock for this thread to write.
                             unsafe { self.unlock_exclusive() };
                         }
                         Role::Read => {
                             hold(Mode::Read, tell);
-                            // SAFETY: as above.
+                            // SAFETY: the match above took the lock for this thread to read.
                             unsafe { self.unlock_shared() };
                         }
                         Role::Upgrade => {
                             tell(Phase::Has(Mode::Upgradable));
-                            // SAFETY: as above.
+                            // SAFETY: the match above took the lock for this thread upgradably.
                             let upgraded = unsafe {
                                 if tries { self.try_upgrade() } else { self.upgrade_until(deadline) }
                             };
                             if upgraded {
                                 tell(Phase::Has(Mode::Write));
                                 tell(Phase::Weakens(Mode::Upgradable));
-                                // SAFETY: upgraded just now.
+                                // SAFETY: `upgraded` is true, so this thread has the lock to write.
                                 unsafe { self.downgrade_to_upgradable() };
                             }
                             hold(Mode::Upgradable, tell);
@@ -549,7 +552,7 @@ impl<const LOCKS: bool> Subject for Sequence<LOCKS> {
                     return false;
                 }
                 hold(Mode::Write, tell);
-                // SAFETY: taken above.
+                // SAFETY: `write_lock` or `try_write_lock` above took the lock for this thread.
                 unsafe { self.0.write_unlock() };
                 true
             }
@@ -591,10 +594,10 @@ impl<L: Exclusive + 'static> Subject for Bkl<L> {
         tell(Phase::LetsGo);
         self.0.schedule(|| ());
         tell(Phase::Has(Mode::Write));
-        // SAFETY: taken twice, above.
+        // SAFETY: this thread took the lock twice above, and `schedule` gave back both.
         unsafe { self.0.unlock() };
         hold(Mode::Write, tell);
-        // SAFETY: likewise.
+        // SAFETY: this thread took the lock twice and has released it once.
         unsafe { self.0.unlock() };
         true
     }

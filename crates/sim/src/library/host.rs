@@ -66,7 +66,7 @@ const SEQ_CST: c_int = 5;
 /// # Safety
 /// The place is one, or null.
 unsafe fn source(place: *const abi::Place) -> SourceLine {
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `place` is null or points to a place that lives during the call.
     let known = unsafe { place.as_ref() }.filter(|place| !place.file.is_null());
     let file = known.and_then(|place| {
         // SAFETY: as long as the library, which stays.
@@ -99,7 +99,7 @@ unsafe fn event(
     place: *const abi::Place,
 ) -> usize {
     let address = checked(word, size);
-    // SAFETY: as our caller promises.
+    // SAFETY: by contract `place` is null or points to a place that lives during the call.
     access(address, size as usize, operation, || unsafe { source(place) });
     address
 }
@@ -112,25 +112,29 @@ macro_rules! of_size {
         match size {
             1 => {
                 type $value = u8;
-                // SAFETY: as above.
+                // SAFETY: the library names a word of this size, and `checked` found its address
+                // aligned to that.
                 let $word = unsafe { AtomicU8::from_ptr(address as *mut u8) };
                 $do
             }
             2 => {
                 type $value = u16;
-                // SAFETY: as above.
+                // SAFETY: the library names a word of this size, and `checked` found its address
+                // aligned to that.
                 let $word = unsafe { AtomicU16::from_ptr(address as *mut u16) };
                 $do
             }
             4 => {
                 type $value = u32;
-                // SAFETY: as above.
+                // SAFETY: the library names a word of this size, and `checked` found its address
+                // aligned to that.
                 let $word = unsafe { AtomicU32::from_ptr(address as *mut u32) };
                 $do
             }
             _ => {
                 type $value = u64;
-                // SAFETY: as above.
+                // SAFETY: the library names a word of this size, and `checked` found its address
+                // aligned to that.
                 let $word = unsafe { AtomicU64::from_ptr(address as *mut u64) };
                 $do
             }
@@ -138,17 +142,21 @@ macro_rules! of_size {
     }};
 }
 
+/// # Safety
+/// `word` is a word of `size` bytes of the library's, and `place` is null or a place.
 unsafe extern "C" fn load(
     word: *const c_void,
     size: u32,
     _: c_int,
     place: *const abi::Place,
 ) -> u64 {
-    // SAFETY: as the library promises, here and below.
+    // SAFETY: the library passes null or a place that lives during the call.
     let at = unsafe { event(word, size, Operation::Load, place) };
     of_size!(at, size, |word, Value| Value::into(word.load(Relaxed)))
 }
 
+/// # Safety
+/// `word` is a word of `size` bytes of the library's, and `place` is null or a place.
 unsafe extern "C" fn store(
     word: *mut c_void,
     size: u32,
@@ -158,15 +166,17 @@ unsafe extern "C" fn store(
 ) {
     if order != SEQ_CST {
         let (address, size) = (checked(word, size), size as usize);
-        // SAFETY: as the library promises.
+        // SAFETY: the library passes null or a place that lives during the call.
         return machine_store(Write::Value { address, size, value }, || unsafe { source(place) });
     }
     // The strongest is an exchange, on x86.
-    // SAFETY: likewise.
+    // SAFETY: the library passes null or a place that lives during the call.
     let at = unsafe { event(word, size, Operation::Exchange, place) };
     of_size!(at, size, |word, Value| word.store(value as Value, Relaxed));
 }
 
+/// # Safety
+/// `word` is a word of `size` bytes of the library's, and `place` is null or a place.
 unsafe extern "C" fn modify(
     word: *mut c_void,
     size: u32,
@@ -180,7 +190,7 @@ unsafe extern "C" fn modify(
     let Some(how) = KNOWN.into_iter().find(|known| *known as u32 == how) else {
         misuse(&format!("changes a word in the way {how}, which is none"));
     };
-    // SAFETY: likewise.
+    // SAFETY: the library passes null or a place that lives during the call.
     let at = unsafe { event(word, size, Operation::Exchange, place) };
     of_size!(at, size, |word, Value| {
         let value = value as Value;
@@ -196,6 +206,8 @@ unsafe extern "C" fn modify(
     })
 }
 
+/// # Safety
+/// The contract is that of `modify`; `expected` is null or the caller's own value of `size` bytes.
 unsafe extern "C" fn compare_exchange(
     word: *mut c_void,
     size: u32,
@@ -204,7 +216,7 @@ unsafe extern "C" fn compare_exchange(
     _: c_int,
     place: *const abi::Place,
 ) -> c_int {
-    // SAFETY: likewise.
+    // SAFETY: the library passes null or a place that lives during the call.
     let at = unsafe { event(word, size, Operation::Exchange, place) };
     if expected.is_null() {
         misuse("compares a word with what is nowhere");
@@ -216,7 +228,8 @@ unsafe extern "C" fn compare_exchange(
         match word.compare_exchange(old, desired as Value, Relaxed, Relaxed) {
             Ok(_) => 1,
             Err(seen) => {
-                // SAFETY: likewise.
+                // SAFETY: `expected` is not null, and points to a value of the word's size, which
+                // is the caller's own.
                 unsafe { expected.write_unaligned(seen) };
                 0
             }
@@ -224,12 +237,16 @@ unsafe extern "C" fn compare_exchange(
     })
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn fence(order: c_int) {
     if order == SEQ_CST {
         Sim::fence(SeqCst);
     }
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn relax(most: u32) -> u32 {
     if is_machine() {
         return Sim::relax_rounds(most);
@@ -247,6 +264,8 @@ fn word_at(word: *const u32) -> *const Word {
     word.cast()
 }
 
+/// # Safety
+/// `word` is a word of the library's, and `place` is null or a place.
 unsafe extern "C" fn wait(
     word: *const u32,
     expected: u32,
@@ -256,7 +275,8 @@ unsafe extern "C" fn wait(
 ) -> c_int {
     number();
     let deadline = (deadline != abi::NEVER).then_some(deadline);
-    // SAFETY: as the library promises; cells are their values.
+    // SAFETY: the library passes a live word, and null or a place that lives during the call; cells
+    // are their values.
     let waited = unsafe { (*word_at(word)).wait_from(source(place), expected, bits, deadline) };
     let waited = match waited {
         Waited::Woken => abi::Waited::Woken,
@@ -266,8 +286,10 @@ unsafe extern "C" fn wait(
     waited as c_int
 }
 
+/// # Safety
+/// `place` is null or a place. The word need not be there any more.
 unsafe extern "C" fn wake(word: *const u32, count: u32, bits: u32, place: *const abi::Place) {
-    // SAFETY: as the library promises.
+    // SAFETY: the library passes null or a place that lives during the call.
     Word::wake_from(unsafe { source(place) }, word_at(word), count, bits);
 }
 
@@ -281,17 +303,21 @@ fn cpu_of() -> Option<u32> {
     if is_machine() { Sim::cpu() } else { Explored::cpu() }
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn cpu() -> u32 {
     cpu_of().unwrap_or(abi::NO_CPU)
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn cpus() -> u32 {
     if is_machine() { Sim::cpus() } else { Explored::cpus() }
 }
 
 /// A thread of this number, as a task.
 fn task(cpu: u32) -> Task {
-    // SAFETY: asks only.
+    // SAFETY: `cpus` takes no pointer and demands nothing of its caller.
     let cpus = unsafe { cpus() };
     if cpu >= cpus {
         misuse(&format!("asks for CPU {cpu}, and there are {cpus}"));
@@ -299,6 +325,8 @@ fn task(cpu: u32) -> Task {
     Task::new((cpu as usize + 1) * Task::ALIGN)
 }
 
+/// # Safety
+/// `init` is none, or may be called with `bytes` zeroed bytes, aligned to a page.
 unsafe extern "C" fn per_cpu(
     cpu: u32,
     bytes: usize,
@@ -313,24 +341,31 @@ unsafe extern "C" fn per_cpu(
     let (at, is_new) = arena::keep_for_library(cpu as usize);
     let at: *mut c_void = at.as_ptr().cast();
     if let (true, Some(init)) = (is_new, init) {
-        // SAFETY: as the library asks for it.
+        // SAFETY: the library asks for this call, with a page of its own that no other thread uses
+        // yet.
         unsafe { init(at) };
     }
     at
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn is_running(cpu: u32) -> c_int {
     let task = task(cpu);
     let is_running = if is_machine() { Sim::is_running(task) } else { Explored::is_running(task) };
     is_running.into()
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn need_resched(rounds: u32) -> c_int {
     let needs =
         if is_machine() { Sim::need_resched(rounds) } else { Explored::need_resched(rounds) };
     needs.into()
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn yield_now() {
     if is_machine() {
         Sim::yield_now();
@@ -339,6 +374,8 @@ unsafe extern "C" fn yield_now() {
     }
 }
 
+/// # Safety
+/// The caller need not promise anything: no pointer is passed.
 unsafe extern "C" fn now() -> u64 {
     if is_machine() { Sim::now() } else { Explored::now() }
 }

@@ -71,7 +71,7 @@ pub fn load(path: &Path) -> Result<Vec<LibraryLock>, Refused> {
     if *version != VERSION {
         return Err(Refused::Version(*version));
     }
-    // SAFETY: as above, of this version.
+    // SAFETY: the library returned its table, which stays and is of this version.
     let library = unsafe { &*library };
     if library.platform_size as usize > size_of::<abi::Platform>() {
         return Err(Refused::Newer);
@@ -115,7 +115,7 @@ fn entry(path: &Path) -> Result<abi::Entry, Refused> {
     if handle.is_null() {
         return Err(not_loaded(&last_error()));
     }
-    // SAFETY: loaded above.
+    // SAFETY: `dlopen` above returned `handle`, which is not null, and the name ends with a NUL.
     let entry = unsafe { libc::dlsym(handle, abi::ENTRY.as_ptr()) };
     if entry.is_null() {
         return Err(Refused::NoEntry);
@@ -131,7 +131,8 @@ fn last_error() -> String {
     if error.is_null() {
         return "the loader does not say why".to_owned();
     }
-    // SAFETY: a string.
+    // SAFETY: `error` is not null, so it is the loader's string, which stays until this thread's
+    // next call.
     unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
 }
 

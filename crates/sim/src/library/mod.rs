@@ -52,7 +52,8 @@ impl LibraryLock {
     pub(crate) fn make(self, at: NonNull<u8>) -> Made {
         let at: *mut c_void = at.as_ptr().cast();
         if let Some(init) = self.functions.init {
-            // SAFETY: as the library asks for it.
+            // SAFETY: the library asks for this call, and `at` is memory of its lock's size and
+            // alignment.
             unsafe { init(at) };
         }
         Made { functions: self.functions, at }
@@ -69,7 +70,7 @@ pub(crate) struct Made {
 
 // SAFETY: only simulated threads use it, which are fibers of one thread.
 unsafe impl Send for Made {}
-// SAFETY: likewise.
+// SAFETY: only simulated threads use it, which are fibers of one thread.
 unsafe impl Sync for Made {}
 
 // SAFETY, of all calls: it was made by the library at this place, and is used as a lock is.
@@ -77,20 +78,20 @@ impl Made {
     /// Takes it: true.
     pub fn lock(&self) -> bool {
         let lock = self.functions.lock.expect("checked when it was loaded");
-        // SAFETY: as above.
+        // SAFETY: the library made its lock at this address, and the memory stays.
         unsafe { lock(self.at) };
         true
     }
 
     pub fn unlock(&self) {
         let unlock = self.functions.unlock.expect("checked when it was loaded");
-        // SAFETY: as above.
+        // SAFETY: the library made its lock at this address, and the caller holds it.
         unsafe { unlock(self.at) };
     }
 
     /// Takes it if that can be done at once; where it has no trylock, in any case.
     pub fn try_lock(&self) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the library made its lock at this address, and the memory stays.
         self.functions
             .try_lock
             .map_or_else(|| self.lock(), |try_lock| unsafe { try_lock(self.at) != 0 })
@@ -98,7 +99,7 @@ impl Made {
 
     /// Takes it, or gives up at the deadline; where it knows none, takes it.
     pub fn lock_until(&self, deadline: u64) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the library made its lock at this address, and the memory stays.
         self.functions
             .lock_until
             .map_or_else(|| self.lock(), |lock_until| unsafe { lock_until(self.at, deadline) != 0 })
@@ -107,13 +108,13 @@ impl Made {
     /// Takes it to read; where that is no difference, to write.
     pub fn read_lock(&self) -> bool {
         let Some(read_lock) = self.functions.read_lock else { return self.lock() };
-        // SAFETY: as above.
+        // SAFETY: the library made its lock at this address, and the memory stays.
         unsafe { read_lock(self.at) };
         true
     }
 
     pub fn try_read_lock(&self) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the library made its lock at this address, and the memory stays.
         self.functions.try_read_lock.map_or_else(
             || self.read_lock(),
             |try_read_lock| unsafe { try_read_lock(self.at) != 0 },
@@ -122,7 +123,7 @@ impl Made {
 
     pub fn read_unlock(&self) {
         let Some(read_unlock) = self.functions.read_unlock else { return self.unlock() };
-        // SAFETY: as above.
+        // SAFETY: the library made its lock at this address, and the caller reads.
         unsafe { read_unlock(self.at) };
     }
 }

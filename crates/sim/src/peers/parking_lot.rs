@@ -54,15 +54,16 @@ pub struct ParkingLot<P: Platform> {
 
 // SAFETY: the queue is used under the bucket's lock, sleepers stay until they are woken.
 unsafe impl<P: Platform> Send for ParkingLot<P> {}
-// SAFETY: likewise.
+// SAFETY: the bucket's lock protects the queue, and a sleeper stays until it is woken.
 unsafe impl<P: Platform> Sync for ParkingLot<P> {}
 
 impl<P: Platform> Bucket<P> {
     fn with<R>(&self, f: impl FnOnce(&mut Queue<P>) -> R) -> R {
         self.lock.lock();
-        // SAFETY: under the lock.
+        // SAFETY: this thread took the bucket's lock above, under which alone the queue is
+        // accessed.
         let result = f(unsafe { &mut *self.queue.get() });
-        // SAFETY: taken above.
+        // SAFETY: `lock` above took the bucket's lock for this thread.
         unsafe { self.lock.unlock() };
         result
     }
@@ -158,9 +159,11 @@ impl<P: Platform> ParkingLot<P> {
             }
             // Release: as in `unlock`; handed over it stays locked.
             self.state.store(others | if hands_over { LOCKED } else { 0 }, Release);
-            // SAFETY: likewise.
+            // SAFETY: the sleeper at `first` stays until `asleep` is 0, and only this waker stores
+            // that.
             let asleep = unsafe { &raw const (*first).asleep };
-            // SAFETY: likewise. Release: pairs with the Acquire in `park`.
+            // SAFETY: the sleeper at `first` stays until `asleep` is 0. Release: pairs with the
+            // Acquire in `park`.
             unsafe { (*asleep).store(0, Release) };
             Some(asleep)
         });

@@ -140,7 +140,7 @@ pub fn run(run: &Run, name: &str) -> Result<Figures, UnknownLock> {
                 }
                 let taken = Sim::time();
                 worker.check.section(|| Sim::compute(hold));
-                // SAFETY: taken above.
+                // SAFETY: `try_lock` or `lock` above took the lock for this thread.
                 unsafe { lock.unlock() };
                 add(inside, Sim::time() - taken);
                 worker.count();

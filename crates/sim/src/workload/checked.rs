@@ -93,7 +93,7 @@ pub fn run(run: &Run, name: &str) -> Result<Figures, UnknownLock> {
                 } else {
                     inside()
                 }
-                // SAFETY: taken above.
+                // SAFETY: this thread took `lock` above, in this round of its loop.
                 unsafe { lock.unlock() };
                 if lockdep == Lockdep::After {
                     Sim::compute(CHECKS / 2);

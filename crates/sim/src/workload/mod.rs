@@ -189,7 +189,7 @@ struct Check {
 
 // SAFETY: only simulated threads use it, which are fibers of one thread.
 unsafe impl Send for Check {}
-// SAFETY: likewise.
+// SAFETY: only simulated threads use it, which are fibers of one thread.
 unsafe impl Sync for Check {}
 
 impl Check {

@@ -55,7 +55,7 @@ pub fn run(run: &Run, lock: &str) -> Result<Figures, UnknownLock> {
                 counted.set(counted.get() + u64::from(attempt.exchanges));
                 assert!(attempt.taken, "nobody writes");
                 Sim::compute(UNDER_LOCK - FAULT / 10 + spread);
-                // SAFETY: taken above.
+                // SAFETY: `attempt.taken` is true, so this thread reads.
                 unsafe { lock.up_read() };
                 worker.count();
             }

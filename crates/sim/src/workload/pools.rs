@@ -95,7 +95,7 @@ impl Cpu<'_> {
         });
         add(&self.pool.acquired, 1);
         let result = f(&self.pool);
-        // SAFETY: taken above.
+        // SAFETY: `lock` above took `self.lock` for this thread.
         unsafe { self.lock.unlock() };
         result
     }

@@ -162,7 +162,7 @@ pub fn run(run: &Run, name: &str) -> Result<Figures, UnknownLock> {
                 } else {
                     Sim::compute(section);
                 }
-                // SAFETY: taken above.
+                // SAFETY: this thread took `lock` above, in this round of its loop.
                 unsafe { lock.unlock() };
                 worker.count();
             }
