@@ -44,7 +44,7 @@ impl Glibc<libc::pthread_mutex_t> {
         // SAFETY: an initialised lock, taken and released here.
         unsafe { libc::pthread_mutex_lock(self.0.get()) };
         section();
-        // SAFETY: taken above.
+        // SAFETY: `pthread_mutex_lock` above took the mutex for this thread.
         unsafe { libc::pthread_mutex_unlock(self.0.get()) };
     }
 }
@@ -53,10 +53,10 @@ impl Glibc<libc::pthread_spinlock_t> {
     /// Runs a section under the lock.
     #[inline(always)]
     pub fn locked(&self, section: impl FnOnce()) {
-        // SAFETY: as for the mutex.
+        // SAFETY: the C library initialised this spinlock, and this function takes and releases it.
         unsafe { libc::pthread_spin_lock(self.0.get()) };
         section();
-        // SAFETY: taken above.
+        // SAFETY: `pthread_spin_lock` above took the spinlock for this thread.
         unsafe { libc::pthread_spin_unlock(self.0.get()) };
     }
 }
@@ -65,20 +65,20 @@ impl Glibc<libc::pthread_rwlock_t> {
     /// Runs a section under the lock, taken for reading.
     #[inline(always)]
     pub fn read(&self, section: impl FnOnce()) {
-        // SAFETY: as for the mutex.
+        // SAFETY: the C library initialised this lock, and this function takes and releases it.
         unsafe { libc::pthread_rwlock_rdlock(self.0.get()) };
         section();
-        // SAFETY: taken above.
+        // SAFETY: `pthread_rwlock_rdlock` above took the lock for this thread.
         unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
     }
 
     /// Runs a section under the lock, taken for writing.
     #[inline(always)]
     pub fn written(&self, section: impl FnOnce()) {
-        // SAFETY: as for the mutex.
+        // SAFETY: the C library initialised this lock, and this function takes and releases it.
         unsafe { libc::pthread_rwlock_wrlock(self.0.get()) };
         section();
-        // SAFETY: taken above.
+        // SAFETY: `pthread_rwlock_wrlock` above took the lock for this thread.
         unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
     }
 }

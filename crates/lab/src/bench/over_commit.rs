@@ -109,7 +109,7 @@ fn run<L: Exclusive>(threads: usize, steps: u32, interval: Duration) -> Option<O
         while !stop.0.load(Relaxed) {
             lock.0.lock();
             counter.increment();
-            // SAFETY: taken above.
+            // SAFETY: `lock` above took the lock for this thread.
             unsafe { lock.0.unlock() };
             operations += 1;
             (0..steps).for_each(|step| {
@@ -375,6 +375,8 @@ mod tests {
         fn try_lock(&self) -> bool {
             true
         }
+        /// # Safety
+        /// The contract is that of `Exclusive::unlock`.
         unsafe fn unlock(&self) {}
         fn is_locked(&self) -> bool {
             false

@@ -78,7 +78,7 @@ macro_rules! ours {
         row!($name, $lock, |lock, section| {
             lock.lock();
             section();
-            // SAFETY: taken right above.
+            // SAFETY: `lock` above took the lock for this thread.
             unsafe { lock.unlock() }
         })
     };
@@ -89,7 +89,7 @@ macro_rules! between {
     ($lock:ident, $section:ident, $take:ident, $release:ident) => {{
         $lock.$take();
         $section();
-        // SAFETY: taken right above.
+        // SAFETY: the first statement of this block took the lock for this thread.
         unsafe { $lock.$release() }
     }};
 }
@@ -145,7 +145,7 @@ const ROWS: &[Row] = &[
     ours!("mutex", lockwright::mutex::RawMutex::new()),
     ours!("rtmutex", lockwright::rtmutex::RawRtMutex::new()),
     row!("ww_mutex", lockwright::ww_mutex::RawWwMutex::<Linux>::new_in(), |lock, section| {
-        // SAFETY: without a context.
+        // SAFETY: there is no context, so nothing has to outlive the lock.
         black_box(unsafe { lock.lock(None) }).ok();
         section();
         // SAFETY: taken above: without a context nothing is refused.
@@ -262,6 +262,8 @@ mod tests {
 
     impl Nothing {
         fn lock(&self) {}
+        /// # Safety
+        /// The caller need not promise anything: there is no lock.
         unsafe fn unlock(&self) {}
     }
 

@@ -40,16 +40,16 @@ pub(super) struct Arena {
     _alone: MutexGuard<'static, ()>,
 }
 
-// SAFETY: memory, reached by address.
+// SAFETY: no arena moves to another thread with its guard: threads only share references to it.
 unsafe impl Send for Arena {}
-// SAFETY: likewise.
+// SAFETY: an arena is memory that its users reach by address, and its own fields do not change.
 unsafe impl Sync for Arena {}
 
 impl Arena {
     /// So many pages of zeros.
     pub fn new(pages: usize) -> Self {
         let alone = ARENA.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // SAFETY: new memory.
+        // SAFETY: no address is asked for, so the kernel maps new memory and replaces none.
         let base = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -65,9 +65,11 @@ impl Arena {
         TOUCHED.store(0, Relaxed);
         // Release: pairs with the Acquire in `fault`.
         BASE.store(base.cast(), Release);
-        // SAFETY: zeros are a sigaction.
+        // SAFETY: a sigaction consists of integers and an optional pointer, for which zeros are
+        // valid values.
         let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: likewise, of which the handler is set.
+        // SAFETY: zeros are a sigaction, of which the handler is then set; both structures live
+        // during the call.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = fault as extern "C" fn(_, _, _) as libc::sighandler_t;
@@ -81,7 +83,7 @@ impl Arena {
     /// The memory of object `index`.
     pub fn page(&self, index: usize) -> *mut u8 {
         assert!(index < self.pages);
-        // SAFETY: in the arena.
+        // SAFETY: `index` is below `pages`, so the page lies in the arena's mapping.
         unsafe { self.base.as_ptr().add(index * PAGE) }
     }
 

@@ -19,6 +19,8 @@ impl Ops for Lock {
         Self
     }
     fn writelock(&self) {}
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {}
 }
 
@@ -32,8 +34,11 @@ impl Ops for Readers {
     fn writelock(&self) {
         self.0.lock();
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by the trait's contract the calling thread took the lock exclusively, and so
+        // `self.0`.
         unsafe { self.0.unlock() }
     }
     fn readlock(&self) {}
@@ -43,6 +48,8 @@ impl Ops for Readers {
     fn readlock_until(&self, _deadline: u64) -> bool {
         true
     }
+    /// # Safety
+    /// The contract is that of `Ops::readunlock`.
     unsafe fn readunlock(&self) {}
 }
 
@@ -65,6 +72,8 @@ impl Ops for Wake {
             self.waiters.wait(seen, None);
         }
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
         self.held.store(0, Release);
         if self.waiters.load(Relaxed) != 0 {
@@ -88,9 +97,11 @@ impl Ops for Deadline {
         await_until::<Linux>(|| self.0.try_lock() || Linux::now() > deadline);
         true
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises, or broken on purpose: any thread can release a
-        // test-and-set lock.
+        // SAFETY: by contract this thread holds the lock, or the fault is planted: any thread can
+        // release a test-and-set lock.
         unsafe { self.0.unlock() }
     }
 }
@@ -114,6 +125,8 @@ impl Ops for Signal {
         TICKET.set(self.next.fetch_add(1, Relaxed));
         await_until::<Linux>(|| self.served.load(Acquire) == TICKET.get());
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
         self.served.fetch_add(1, Release);
     }
@@ -135,9 +148,12 @@ impl Ops for Touch {
     fn try_writelock(&self) -> bool {
         self.lock.try_lock()
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
         let before = self.releases.fetch_add(1, Relaxed);
-        // SAFETY: as our caller promises.
+        // SAFETY: by the trait's contract the calling thread took the lock exclusively, and so
+        // `self.lock`.
         unsafe { self.lock.unlock() };
         // Every other one is slow, so that the next can overtake it.
         if before % 2 == 1 {

@@ -45,7 +45,8 @@ struct Object {
 /// Lets `threads` threads go through `objects` objects, all through the same one at a time.
 pub fn freed(torture_type: &Type, threads: usize, objects: usize) -> Freed {
     let arena = Arena::new(objects);
-    // SAFETY: a page each.
+    // SAFETY: `page` returns a whole page of the arena, each for one object, which nothing else
+    // uses.
     let place = |index| unsafe { (torture_type.place)(arena.page(index)) };
     let locks: Vec<_> = (0..objects).map(|index| Shared(place(index))).collect();
     let rest: Vec<_> = (0..objects).map(|_| Object::default()).collect();
@@ -62,7 +63,7 @@ pub fn freed(torture_type: &Type, threads: usize, objects: usize) -> Freed {
             ops.writelock();
             fail.fetch_add(u64::from(!object.data.write(|| ())), Relaxed);
             let last = object.data.writes() == threads as u64;
-            // SAFETY: taken above.
+            // SAFETY: `writelock` above took the lock for this thread.
             unsafe { ops.writeunlock() };
             if last {
                 arena.free(index);

@@ -51,8 +51,11 @@ impl Ops for Irqsave<RawQspinlock<Linux>> {
     fn try_writelock(&self) -> bool {
         self.lock.try_lock_irqsave().map(|flags| self.taken(flags)).is_some()
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises; the flags are those of its acquisition.
+        // SAFETY: by contract this thread holds the lock exclusively; the flags are those of its
+        // acquisition.
         unsafe { self.lock.unlock_irqrestore(self.flags()) }
     }
 }
@@ -67,8 +70,11 @@ impl Ops for Irqsave<RawQrwLock<Linux>> {
     fn try_writelock(&self) -> bool {
         self.lock.try_write_lock_irqsave().map(|flags| self.taken(flags)).is_some()
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises; the flags are those of its acquisition.
+        // SAFETY: by contract this thread holds the lock exclusively; the flags are those of its
+        // acquisition.
         unsafe { self.lock.write_unlock_irqrestore(self.flags()) }
     }
     fn readlock(&self) {
@@ -82,8 +88,11 @@ impl Ops for Irqsave<RawQrwLock<Linux>> {
         self.readlock();
         true
     }
+    /// # Safety
+    /// The contract is that of `Ops::readunlock`.
     unsafe fn readunlock(&self) {
-        // SAFETY: as our caller promises; the flags are those of its acquisition.
+        // SAFETY: by contract this thread holds the lock shared; the flags are those of its
+        // acquisition.
         unsafe { self.lock.read_unlock_irqrestore(IrqFlags::from_bits(READER.get())) }
     }
 }

@@ -78,7 +78,7 @@ pub trait Ops: Send + Sync {
     /// # Safety
     /// The calling thread holds it so.
     unsafe fn readunlock(&self) {
-        // SAFETY: as our caller promises; taken by `writelock`.
+        // SAFETY: by contract this thread holds the lock, exclusively where it has no readers.
         unsafe { self.writeunlock() }
     }
 }
@@ -101,8 +101,10 @@ macro_rules! ops {
         fn try_writelock(&self) -> bool {
             self.$try_write()
         }
+        /// # Safety
+        /// The contract is that of `Ops::writeunlock`.
         unsafe fn writeunlock(&self) {
-            // SAFETY: as our caller promises.
+            // SAFETY: by the trait's contract the calling thread holds the lock exclusively.
             unsafe { self.$unlock() }
         }
         ops!(@rows $($rest)*);
@@ -120,8 +122,10 @@ macro_rules! ops {
         fn try_readlock(&self) -> bool {
             self.$try_read()
         }
+        /// # Safety
+        /// The contract is that of `Ops::readunlock`.
         unsafe fn readunlock(&self) {
-            // SAFETY: as our caller promises.
+            // SAFETY: by the trait's contract the calling thread holds the lock shared.
             unsafe { self.$unlock() }
         }
         ops!(@rows $($rest)*);
@@ -140,8 +144,10 @@ macro_rules! ops {
         ops!(@rows $($rest)*);
     };
     (@rows downgrade: $downgrade:ident; $($rest:tt)*) => {
+        /// # Safety
+        /// The contract is that of `Ops::downgrade`.
         unsafe fn downgrade(&self) -> bool {
-            // SAFETY: as our caller promises.
+            // SAFETY: by the trait's contract the calling thread holds the lock exclusively.
             unsafe { self.$downgrade() };
             true
         }
@@ -212,19 +218,21 @@ impl Ops for RawWwMutex<Linux> {
         Self::new_in()
     }
     fn writelock(&self) {
-        // SAFETY: no context.
+        // SAFETY: there is no context, so nothing has to outlive the lock.
         unsafe { self.lock(None) }.expect("only contexts are refused");
     }
     fn try_writelock(&self) -> bool {
-        // SAFETY: no context.
+        // SAFETY: there is no context, so nothing has to outlive the lock.
         unsafe { self.try_lock(None) }
     }
     fn writelock_until(&self, deadline: u64) -> bool {
-        // SAFETY: no context.
+        // SAFETY: there is no context, so nothing has to outlive the lock.
         unsafe { self.lock_until(None, Some(deadline)) }.is_ok()
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by the trait's contract the calling thread holds the lock exclusively.
         unsafe { self.unlock() }
     }
 }
@@ -242,8 +250,10 @@ impl Ops for RawRtMutex<Linux> {
     fn writelock_until(&self, deadline: u64) -> bool {
         self.lock_until(Some(deadline)).is_ok()
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
+        // SAFETY: by the trait's contract the calling thread holds the lock exclusively.
         unsafe { self.unlock() }
     }
 }
@@ -261,6 +271,8 @@ impl Ops for RawSemaphore<Linux> {
     fn writelock_until(&self, deadline: u64) -> bool {
         self.down_until(Some(deadline))
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
         self.up();
     }
@@ -278,8 +290,10 @@ impl<L: Exclusive> Ops for RawBkl<Linux, L> {
     fn try_writelock(&self) -> bool {
         self.try_lock() && self.try_lock()
     }
+    /// # Safety
+    /// The contract is that of `Ops::writeunlock`.
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises; taken twice.
+        // SAFETY: by contract this thread holds the lock, which both ways of taking it took twice.
         unsafe {
             self.unlock();
             self.unlock();

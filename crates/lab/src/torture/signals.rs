@@ -20,7 +20,7 @@ pub(super) type Takes = Box<dyn Fn() -> bool + Send + Sync>;
 pub(super) fn take(lock: &dyn Ops, data: &Data) -> bool {
     lock.writelock();
     let alone = data.write(|| ());
-    // SAFETY: taken above.
+    // SAFETY: `writelock` above took `lock` for this thread.
     unsafe { lock.writeunlock() };
     alone
 }
@@ -110,14 +110,16 @@ static HANDLED: AtomicPtr<Handled> = AtomicPtr::new(ptr::null_mut());
 static STORM: Mutex<()> = Mutex::new(());
 
 extern "C" fn handle(_signal: libc::c_int) {
-    // SAFETY: errno is this thread's.
+    // SAFETY: `errno` is this thread's own, and only the interrupted code of the same thread uses
+    // it too.
     let errno = unsafe { *libc::__errno_location() };
     // Acquire: pairs with the Release in `Storm::new`.
     // SAFETY: null, or kept until no thread gets signals any more.
     if let Some(handled) = unsafe { HANDLED.load(Acquire).as_ref() } {
         handled.handle();
     }
-    // SAFETY: as above.
+    // SAFETY: `errno` is this thread's own, and only the interrupted code of the same thread uses
+    // it too.
     unsafe { *libc::__errno_location() = errno };
 }
 
@@ -143,7 +145,7 @@ impl Targets {
 
     /// Adds the calling thread.
     pub fn join(&self) -> Target<'_> {
-        // SAFETY: always there.
+        // SAFETY: `pthread_self` takes no arguments and only names the calling thread.
         self.0.lock().unwrap().push(unsafe { libc::pthread_self() });
         Target(self)
     }
@@ -151,7 +153,7 @@ impl Targets {
 
 impl Drop for Target<'_> {
     fn drop(&mut self) {
-        // SAFETY: always there.
+        // SAFETY: `pthread_self` takes no arguments and only names the calling thread.
         let me = unsafe { libc::pthread_self() };
         self.0.0.lock().unwrap().retain(|thread| *thread != me);
     }
@@ -217,7 +219,7 @@ impl Storm {
     pub fn end(self, stalled: bool) -> Handlings {
         self.stop.store(true, Relaxed);
         self.sender.join().expect("the sender panicked");
-        // SAFETY: ours, see below.
+        // SAFETY: the box behind `handled` is ours, and only the code below frees it.
         let result = unsafe { &*self.handled }.handlings();
         HANDLED.store(ptr::null_mut(), Relaxed);
         if !stalled {

@@ -155,7 +155,7 @@ fn acquire(shared: &Shared, worker: &Worker, random: &mut Random) {
         thread::yield_now();
     }
     for (_, lock) in nested().rev() {
-        // SAFETY: taken above.
+        // SAFETY: this thread took each of the nested locks above.
         unsafe { lock.ops.writeunlock() };
     }
 }
@@ -206,19 +206,21 @@ fn section(shared: &Shared, worker: &Worker, random: &mut Random) {
     match worker.role {
         Role::Writer => {
             count(data.write(delay));
-            // SAFETY: taken by our caller.
+            // SAFETY: `take_in_time` took the lock for this thread as a writer, before `acquire`
+            // called this.
             if random.once_in(8) && unsafe { ops.downgrade() } {
                 count(data.read(|| ()));
-                // SAFETY: downgraded above.
+                // SAFETY: `downgrade` returned true, so this thread has the lock shared.
                 unsafe { ops.readunlock() };
             } else {
-                // SAFETY: taken by our caller.
+                // SAFETY: `take_in_time` took the lock for this thread as a writer, and `downgrade`
+                // left it that.
                 unsafe { ops.writeunlock() };
             }
         }
         Role::Reader => {
             count(data.read(delay));
-            // SAFETY: taken by our caller.
+            // SAFETY: `take_in_time` took the lock for this thread as a reader.
             unsafe { ops.readunlock() };
         }
     }

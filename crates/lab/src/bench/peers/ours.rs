@@ -19,14 +19,19 @@ macro_rules! raw {
     ($lock:ty, $take:ident, $release:ident) => {
         impl Lock for $lock {
             type Held = ();
+            /// # Safety
+            /// The contract is that of `Lock::make`.
             unsafe fn make(at: *mut Self) {
-                // SAFETY: memory for one.
+                // SAFETY: by the trait's contract `at` is memory for one lock, which stays there
+                // until it is dropped.
                 unsafe { at.write(Self::new()) }
             }
             #[inline]
             fn lock(&'static self) {
                 self.$take();
             }
+            /// # Safety
+            /// The contract is that of `Lock::unlock`.
             #[inline]
             unsafe fn unlock(&'static self, (): ()) {
                 // SAFETY: the caller has taken it.
@@ -42,6 +47,8 @@ macro_rules! raw {
             fn read(&'static self) {
                 self.$read();
             }
+            /// # Safety
+            /// The contract is that of `Shared::read_unlock`.
             #[inline]
             unsafe fn read_unlock(&'static self, (): ()) {
                 // SAFETY: the caller has taken it to read.

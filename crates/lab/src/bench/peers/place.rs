@@ -52,7 +52,7 @@ impl Slot {
         // Whole stretches, so that nothing else shares a cache line with the lock.
         let size = functions.size.max(1).next_multiple_of(ALIGN);
         let layout = Layout::from_size_align(size, ALIGN).expect("the size of a lock");
-        // SAFETY: it is not empty.
+        // SAFETY: the layout's size is not 0, as `size` is at least `ALIGN`.
         let memory = unsafe { alloc::alloc_zeroed(layout) };
         let Some(lock) = NonNull::new(memory.cast()) else { alloc::handle_alloc_error(layout) };
         // SAFETY: memory as large as this lock needs, until it is destroyed.

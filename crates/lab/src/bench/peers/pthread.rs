@@ -29,24 +29,28 @@ fn done(result: libc::c_int) {
 impl<const TYPE: libc::c_int> Lock for Mutex<TYPE> {
     type Held = ();
 
+    /// # Safety
+    /// The contract is that of `Lock::make`.
     unsafe fn make(at: *mut Self) {
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: a place for the attributes.
         done(unsafe { libc::pthread_mutexattr_init(attributes.as_mut_ptr()) });
-        // SAFETY: initialised above.
+        // SAFETY: `pthread_mutexattr_init` above initialised the attributes.
         done(unsafe { libc::pthread_mutexattr_settype(attributes.as_mut_ptr(), TYPE) });
         // SAFETY: the caller gives a place for the mutex.
         done(unsafe { libc::pthread_mutex_init(at.cast(), attributes.as_ptr()) });
-        // SAFETY: initialised above.
+        // SAFETY: `pthread_mutexattr_init` above initialised the attributes.
         done(unsafe { libc::pthread_mutexattr_destroy(attributes.as_mut_ptr()) });
     }
 
     #[inline]
     fn lock(&'static self) {
-        // SAFETY: an initialised mutex.
+        // SAFETY: `make` initialised this mutex, which stays where it is.
         unsafe { libc::pthread_mutex_lock(self.0.get()) };
     }
 
+    /// # Safety
+    /// The contract is that of `Lock::unlock`.
     #[inline]
     unsafe fn unlock(&'static self, (): ()) {
         // SAFETY: the caller has taken it.
@@ -56,7 +60,7 @@ impl<const TYPE: libc::c_int> Lock for Mutex<TYPE> {
 
 impl<const TYPE: libc::c_int> Drop for Mutex<TYPE> {
     fn drop(&mut self) {
-        // SAFETY: nobody holds it.
+        // SAFETY: nobody holds the mutex when it is dropped, and `make` initialised it.
         done(unsafe { libc::pthread_mutex_destroy(self.0.get()) });
     }
 }
@@ -64,24 +68,28 @@ impl<const TYPE: libc::c_int> Drop for Mutex<TYPE> {
 impl<const KIND: libc::c_int> Lock for RwLock<KIND> {
     type Held = ();
 
+    /// # Safety
+    /// The contract is that of `Lock::make`.
     unsafe fn make(at: *mut Self) {
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: a place for the attributes.
         done(unsafe { libc::pthread_rwlockattr_init(attributes.as_mut_ptr()) });
-        // SAFETY: initialised above.
+        // SAFETY: `pthread_rwlockattr_init` above initialised the attributes.
         done(unsafe { libc::pthread_rwlockattr_setkind_np(attributes.as_mut_ptr(), KIND) });
         // SAFETY: the caller gives a place for the lock.
         done(unsafe { libc::pthread_rwlock_init(at.cast(), attributes.as_ptr()) });
-        // SAFETY: initialised above.
+        // SAFETY: `pthread_rwlockattr_init` above initialised the attributes.
         done(unsafe { libc::pthread_rwlockattr_destroy(attributes.as_mut_ptr()) });
     }
 
     #[inline]
     fn lock(&'static self) {
-        // SAFETY: an initialised lock.
+        // SAFETY: `make` initialised this lock, which stays where it is.
         unsafe { libc::pthread_rwlock_wrlock(self.0.get()) };
     }
 
+    /// # Safety
+    /// The contract is that of `Lock::unlock`.
     #[inline]
     unsafe fn unlock(&'static self, (): ()) {
         // SAFETY: the caller has taken it.
@@ -94,10 +102,12 @@ impl<const KIND: libc::c_int> Shared for RwLock<KIND> {
 
     #[inline]
     fn read(&'static self) {
-        // SAFETY: an initialised lock.
+        // SAFETY: `make` initialised this lock, which stays where it is.
         unsafe { libc::pthread_rwlock_rdlock(self.0.get()) };
     }
 
+    /// # Safety
+    /// The contract is that of `Shared::read_unlock`.
     #[inline]
     unsafe fn read_unlock(&'static self, (): ()) {
         // SAFETY: the caller has taken it to read.
@@ -107,7 +117,7 @@ impl<const KIND: libc::c_int> Shared for RwLock<KIND> {
 
 impl<const KIND: libc::c_int> Drop for RwLock<KIND> {
     fn drop(&mut self) {
-        // SAFETY: nobody holds it.
+        // SAFETY: nobody holds the lock when it is dropped, and `make` initialised it.
         done(unsafe { libc::pthread_rwlock_destroy(self.0.get()) });
     }
 }

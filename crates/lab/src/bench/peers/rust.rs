@@ -8,8 +8,11 @@ macro_rules! guarded {
     ($lock:ty, $guard:ty, |$by:ident| $taken:expr) => {
         impl Lock for $lock {
             type Held = $guard;
+            /// # Safety
+            /// The contract is that of `Lock::make`.
             unsafe fn make(at: *mut Self) {
-                // SAFETY: memory for one.
+                // SAFETY: by the trait's contract `at` is memory for one lock, which stays there
+                // until it is dropped.
                 unsafe { at.write(Self::new(())) }
             }
             #[inline]
@@ -17,6 +20,8 @@ macro_rules! guarded {
                 let $by = self;
                 $taken
             }
+            /// # Safety
+            /// The contract is that of `Lock::unlock`.
             #[inline]
             unsafe fn unlock(&'static self, held: Self::Held) {
                 drop(held);
@@ -32,6 +37,8 @@ macro_rules! guarded {
                 let $by = self;
                 $read
             }
+            /// # Safety
+            /// The contract is that of `Shared::read_unlock`.
             #[inline]
             unsafe fn read_unlock(&'static self, held: Self::Read) {
                 drop(held);

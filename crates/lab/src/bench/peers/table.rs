@@ -134,16 +134,22 @@ pub const fn spinning(functions: Functions) -> Functions {
     Functions { waiting: Waiting::SPINS, ..functions }
 }
 
+/// # Safety
+/// `at` is memory of this lock's size and alignment, which stays until `destroy`.
 unsafe extern "C" fn make<L: Lock>(at: *mut c_void) {
     // SAFETY: the caller gives memory of this size and an alignment that is checked in `exclusive`.
     unsafe { L::make(at.cast()) }
 }
 
+/// # Safety
+/// `make` made a lock at `at`, which nobody uses any more.
 unsafe extern "C" fn destroy<L: Lock>(at: *mut c_void) {
     // SAFETY: the caller has made it there, and nobody uses it any more.
     unsafe { at.cast::<L>().drop_in_place() }
 }
 
+/// # Safety
+/// `make` made a lock at `at`, and `own` is the calling thread's memory for what a holder keeps.
 unsafe extern "C" fn lock<L: Lock>(at: *mut c_void, own: *mut c_void) {
     // SAFETY: one is made there; its holder releases it before it is destroyed.
     let lock = unsafe { &*at.cast::<L>() };
@@ -151,22 +157,29 @@ unsafe extern "C" fn lock<L: Lock>(at: *mut c_void, own: *mut c_void) {
     unsafe { own.cast::<L::Held>().write(lock.lock()) }
 }
 
+/// # Safety
+/// The calling thread took the lock at `at` with the same `own`.
 unsafe extern "C" fn unlock<L: Lock>(at: *mut c_void, own: *mut c_void) {
-    // SAFETY: as in `lock`, which wrote what is read here.
+    // SAFETY: by contract the lock at `at` was made, and `lock` wrote what is read from `own`.
     let (lock, held) = unsafe { (&*at.cast::<L>(), own.cast::<L::Held>().read()) };
     // SAFETY: the caller has taken it.
     unsafe { lock.unlock(held) }
 }
 
+/// # Safety
+/// The contract is that of `lock`.
 unsafe extern "C" fn read_lock<L: Shared>(at: *mut c_void, own: *mut c_void) {
-    // SAFETY: as in `lock`.
+    // SAFETY: `make` made one at `at`, and its holder releases it before it is destroyed.
     let lock = unsafe { &*at.cast::<L>() };
-    // SAFETY: as in `lock`; `shared` has checked it.
+    // SAFETY: by contract the lock at `at` was made, and `own` is this thread's memory; `shared`
+    // has checked it.
     unsafe { own.cast::<L::Read>().write(lock.read()) }
 }
 
+/// # Safety
+/// The calling thread took the lock at `at` to read, with the same `own`.
 unsafe extern "C" fn read_unlock<L: Shared>(at: *mut c_void, own: *mut c_void) {
-    // SAFETY: as in `unlock`.
+    // SAFETY: `make` made the lock at `at`, and `read_lock` wrote what is read from `own`.
     let (lock, held) = unsafe { (&*at.cast::<L>(), own.cast::<L::Read>().read()) };
     // SAFETY: the caller has taken it to read.
     unsafe { lock.read_unlock(held) }
@@ -178,14 +191,20 @@ pub struct Nothing;
 
 impl Lock for Nothing {
     type Held = ();
+    /// # Safety
+    /// The contract is that of `Lock::make`.
     unsafe fn make(_: *mut Self) {}
     fn lock(&'static self) {}
+    /// # Safety
+    /// The contract is that of `Lock::unlock`.
     unsafe fn unlock(&'static self, (): ()) {}
 }
 
 impl Shared for Nothing {
     type Read = ();
     fn read(&'static self) {}
+    /// # Safety
+    /// The contract is that of `Shared::read_unlock`.
     unsafe fn read_unlock(&'static self, (): ()) {}
 }
 

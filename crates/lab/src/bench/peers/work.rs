@@ -158,7 +158,7 @@ impl Run<'_> {
                 waited = Some(Linux::now() - begin);
                 untimed = self.sampling;
             } else {
-                // SAFETY: as above.
+                // SAFETY: `slot` has a lock of this type, and `own` is memory of this thread's own.
                 unsafe { (pair.take)(slot.lock(), own) };
             }
             untimed -= 1;

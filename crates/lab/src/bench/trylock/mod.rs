@@ -87,13 +87,13 @@ fn excludes<S: Shape>() -> bool {
     let write = |section: exclusion::Section<'_>| {
         space.down_write();
         section();
-        // SAFETY: taken above.
+        // SAFETY: `down_write` above took `space` for this thread.
         unsafe { space.up_write() };
     };
     let read = |section: exclusion::Section<'_>| {
         if space.try_down_read_by::<S>().taken {
             section();
-            // SAFETY: taken above.
+            // SAFETY: `taken` is true, so this thread took `space` to read.
             unsafe { space.up_read() };
         }
     };

@@ -40,14 +40,14 @@ pub struct Fault {
 
 // SAFETY: memory that each thread reaches other pages of.
 unsafe impl Send for Fault {}
-// SAFETY: likewise.
+// SAFETY: each thread accesses other pages of the memory, by plain addresses.
 unsafe impl Sync for Fault {}
 
 impl Work for Fault {
     fn new(pages: usize) -> Self {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: new memory.
+        // SAFETY: no address is asked for, so the kernel maps new memory and replaces none.
         let mapping = unsafe { libc::mmap(ptr::null_mut(), pages * PAGE, access, flags, -1, 0) };
         assert_ne!(mapping, libc::MAP_FAILED, "no memory for {pages} pages");
         // SAFETY: that memory. Each page is to be a fault; where there are no huge pages, it is.
@@ -57,7 +57,7 @@ impl Work for Fault {
 
     fn page(&self, index: usize) {
         assert!(index < self.pages);
-        // SAFETY: within the mapping.
+        // SAFETY: `index` is below `pages`, so the page lies within the mapping.
         let byte = unsafe { self.mapping.add(index * PAGE) };
         // SAFETY: nobody else is at this page.
         unsafe { byte.write_volatile(1) };

@@ -35,20 +35,23 @@ impl Lock for RawWwMutex<Linux> {
         Self::new_in()
     }
     fn lock(&self, ctx: Option<&Ctx>) -> Result<(), Refused> {
-        // SAFETY: the trait's promises.
+        // SAFETY: the cases keep a context until all that it took is released, and use one class,
+        // as the trait asks.
         unsafe { self.lock(ctx) }
     }
     fn try_lock(&self, ctx: Option<&Ctx>) -> bool {
-        // SAFETY: likewise.
+        // SAFETY: the cases keep a context until all that it took is released, and use one class,
+        // as the trait asks.
         unsafe { self.try_lock(ctx) }
     }
     fn lock_slow(&self, ctx: &Ctx) {
-        // SAFETY: likewise.
+        // SAFETY: the cases keep the context and use one class, and it has released all else, as
+        // the trait asks.
         unsafe { self.lock_slow(ctx) };
     }
     fn unlock(&self) {
         assert!(self.is_owned(), "a case releases what it has not");
-        // SAFETY: held.
+        // SAFETY: the assertion above found this thread the owner.
         unsafe { self.unlock() };
     }
     fn is_locked(&self) -> bool {
