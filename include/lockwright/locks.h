@@ -145,8 +145,8 @@ typedef struct lw_pvqspinlock_single_steal_t {
 } lw_pvqspinlock_single_steal_t;
 #define LW_PVQSPINLOCK_SINGLE_STEAL_INIT {{0}}
 
-/* A spinlock without a queue: whoever sees it free first takes it, and anyone may starve. Linux has
- * it under hypervisors that cannot halt virtual CPUs. For comparing. Not recursive. */
+/* A spinlock without a queue: the first thread to see it free takes it, and any thread may starve.
+ * Linux has it under hypervisors that cannot halt virtual CPUs. For comparing. Not recursive. */
 typedef struct lw_pvqspinlock_unfair_t {
         /* The lock's own. */
         uint32_t opaque[1];
@@ -193,9 +193,9 @@ typedef struct lw_semaphore_t {
 } lw_semaphore_t;
 #define LW_SEMAPHORE_INIT {{0}}
 
-/* A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it
- * guards must be made of atomics, accessed with memory_order_relaxed; what was read must not be
- * relied on before it is known to be good. Writers spin, and are not recursive. */
+/* A sequence lock: readers take nothing, and read again if a writer was there meanwhile. The
+ * guarded data must be made of atomics, accessed with memory_order_relaxed; what was read must
+ * not be relied on before it is known to be good. Writers spin, and are not recursive. */
 typedef struct lw_seqlock_t {
         /* The lock's own. */
         uint32_t opaque[2];
@@ -224,14 +224,14 @@ typedef struct lw_ww_class_t {
 } lw_ww_class_t;
 #define LW_WW_CLASS_INIT {{0}}
 
-/* What one thread takes several locks of a class by, in any order. */
+/* An acquire context: with it one thread takes several locks of a class, in any order. */
 typedef struct lw_ww_ctx_t {
         /* The context's own. */
         uintptr_t opaque[3];
 } lw_ww_ctx_t;
 
-/* A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts
- * that want each other's, the younger is refused one: it releases all and begins again. Not
+/* A wound/wait mutex: as a mutex, but several are taken in any order by a context. If two contexts
+ * want each other's locks, the younger one is refused: it releases all and begins again. Not
  * recursive. Its memory must outlive each call of its functions, not only the last hold. */
 typedef struct lw_ww_mutex_t {
         /* The lock's own. */
@@ -290,7 +290,7 @@ int lw_completion_trywait(lw_completion_t *completion);
  * Wants: a completion; a time or null. */
 int lw_completion_timedwait(lw_completion_t *completion, const struct timespec *until);
 
-/* Completes the wait of whoever has waited longest, or of the next who comes. Returns 0.
+/* Completes the wait of the longest waiter, or of the next one to come. Returns 0.
  * Wants: a completion. */
 int lw_completion_complete(lw_completion_t *completion);
 
@@ -320,7 +320,7 @@ int lw_condvar_timedwait(lw_condvar_t *condvar,
                          struct lw_mutex_t *mutex,
                          const struct timespec *until);
 
-/* Wakes who has waited longest. Returns 0.
+/* Wakes the longest waiter. Returns 0.
  * Wants: a condition variable. */
 int lw_condvar_signal(lw_condvar_t *condvar);
 
@@ -490,7 +490,7 @@ int lw_hybrid_condvar_timedwait(lw_hybrid_condvar_t *condvar,
                                 struct lw_hybrid_mutex_t *mutex,
                                 const struct timespec *until);
 
-/* Wakes who has waited longest. Returns 0.
+/* Wakes the longest waiter. Returns 0.
  * Wants: a condition variable. */
 int lw_hybrid_condvar_signal(lw_hybrid_condvar_t *condvar);
 
@@ -627,9 +627,9 @@ int lw_lock_events_write(int fd);
  * Wants: a string, and a place for the count. */
 int lw_lock_event_count(const char *name, uint64_t *count);
 
-/* Lets counting begin at 0 again, as the kernel's file .reset_counts does. What other threads
- * count meanwhile may stay, or get lost. Returns 0, or ENOTSUP if the library was built without
- * the feature lock_events. */
+/* Lets counting begin at 0 again, as the kernel's file .reset_counts does. Counts of other
+ * threads during the call may stay, or get lost. Returns 0, or ENOTSUP if the library was built
+ * without the feature lock_events. */
 int lw_lock_events_reset(void);
 
 /* Makes a free lock of any memory. Not needed where LW_MCS_INIT or zeros are. Returns 0.
@@ -1008,7 +1008,7 @@ int lw_semaphore_trydown(lw_semaphore_t *semaphore);
  * Wants: a semaphore; a time or null. */
 int lw_semaphore_timeddown(lw_semaphore_t *semaphore, const struct timespec *until);
 
-/* Goes up: the first waiter has it, or the next who comes. Returns 0.
+/* Goes up: the first waiter gets it, or the next one to come. Returns 0.
  * Wants: a semaphore. */
 int lw_semaphore_up(lw_semaphore_t *semaphore);
 

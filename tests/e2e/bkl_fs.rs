@@ -2,45 +2,12 @@
 //! table shows the call sites of the published one, before and after the four patches.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
-use serde_json::Value;
-
-use crate::c_locks::library;
-use crate::harness::{Run, Scratch, check, native, run, target_tmp, tests_dir, tool, under};
+use crate::bkl_program::program;
+use crate::harness::{Run, check, native, under};
 
 /// A short run: few clients, so that there are as many processes as groups of blocks.
 const SHORT: [&str; 6] = ["--clients", "3", "--processes", "4", "--units", "4"];
-
-/// As its Makefile builds it, in a copy.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let sources = tests_dir().join("../examples/c/bkl_fs");
-        let copy = target_tmp().join("bkl_fs");
-        let _ = fs::remove_dir_all(&copy);
-        fs::create_dir_all(&copy).expect("a folder for the example");
-        for file in fs::read_dir(sources).expect("the example").flatten() {
-            fs::copy(file.path(), copy.join(file.file_name())).expect("a copy");
-        }
-        let include = tests_dir().join("../include");
-        let library = library().display();
-        let mut make = Command::new("make");
-        make.arg("--silent").arg("--directory").arg(&copy).arg("bkl_fs");
-        make.arg(format!(
-            "CFLAGS=-std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -pthread -I{}",
-            include.display()
-        ));
-        make.arg(format!("LDFLAGS=-L{library} -Wl,-rpath,{library}")).arg("LDLIBS=-llockwright");
-        // What runs us may be a make.
-        make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
-        assert!(make.status().expect("make").success(), "{make:?} failed");
-        copy.join("bkl_fs")
-    })
-}
 
 fn is_intact(run: &Run) {
     assert_eq!(run.code(), 0, "{}\n{}", run.text(), run.stderr);
@@ -186,49 +153,4 @@ fn its_locks_are_in_order() {
         is_intact(&run);
         assert!(run.findings().is_empty(), "{}", run.stderr);
     }
-}
-
-/// The tables of Hansen's 2002 patches after two short rounds.
-fn tables(parts: Option<&Path>) -> (String, Value) {
-    let scratch = Scratch::new();
-    let json = scratch.join("page.json");
-    let mut command = tool();
-    command.args(["bench", "tables", "--smoke", "--only", "2", "--json"]).arg(&json);
-    if let Some(parts) = parts {
-        command.arg("--parts").arg(parts);
-    }
-    let run = run(command);
-    assert_eq!(run.code(), 0, "{}", run.stderr);
-    let json = serde_json::from_slice(&fs::read(json).expect("a report")).expect("JSON");
-    (run.text(), json)
-}
-
-#[test]
-fn published_and_measured_stand_side_by_side() {
-    let (text, page) = tables(program().parent());
-    let document = &page["documents"][0];
-    let comparisons = document["comparisons"].as_array().expect("comparisons");
-    let rows: Vec<_> = comparisons.iter().flat_map(|of| of["rows"].as_array().unwrap()).collect();
-    let row = |what: &str| {
-        rows.iter().find(|row| row["what"] == what).unwrap_or_else(|| panic!("no {what}: {text}"))
-    };
-    let acquisitions = row("acquisitions, after over before");
-    assert!((acquisitions["published"].as_f64().unwrap() - 0.516).abs() < 1e-3);
-    let ratio = acquisitions["here"]["median"].as_f64().expect("measured");
-    assert!((0.4..0.6).contains(&ratio), "{acquisitions:#}");
-    let lseek = row("sys_lseek")["here"]["median"].as_f64().expect("measured");
-    assert!((40.0..60.0).contains(&lseek), "{lseek}");
-    for name in ["do_exit+0x", "sem_exit+0x", "ext2_get_block+0x", "ext2_new_block+0x"] {
-        assert!(text.contains(name), "{name}: {text}");
-    }
-    let verdicts = document["verdicts"].as_array().expect("verdicts");
-    let half = verdicts.iter().find(|v| v["claim"].as_str().unwrap().contains("half"));
-    assert_eq!(half.expect("a verdict")["holds"], true, "{verdicts:#?}");
-}
-
-#[test]
-fn without_the_program_its_rows_say_so() {
-    let (text, page) = tables(None);
-    assert!(text.contains("cargo xtask bench tables"), "{text}");
-    assert_eq!(page["documents"][0]["verdicts"], Value::Array(Vec::new()));
 }

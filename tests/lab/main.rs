@@ -7,12 +7,18 @@ mod harness;
 #[allow(dead_code, reason = "these tests need a part of it")]
 mod plain_output;
 
+#[path = "../e2e/bkl_program.rs"]
+mod bkl_program;
+#[path = "../e2e/c_library.rs"]
+mod c_library;
+
 /// The tool.
 const TOOL: &str = env!("CARGO_BIN_EXE_lockwright-lab");
 
 mod bench_locks;
 mod bench_peers;
 mod bench_tables;
+mod bkl_fs;
 mod explore;
 mod hostile_names;
 mod sim;

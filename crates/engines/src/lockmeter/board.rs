@@ -197,15 +197,19 @@ impl Boards {
     /// is on the board unless too many others have ended since.
     pub fn leave(&self, place: &Place, found: Option<(u32, u64)>) -> Shares {
         let mut shares = Shares::NONE;
-        let after = place.board.with(|row| (sums(&row), hold_after(&row, place.holds)));
+        // The parts are counted at once: a copy of the sums would have its place on the program's stack.
+        let first = place.board.with(|row| {
+            let len = (*row.len as usize).min(BOARD_SITES);
+            for i in 0..len {
+                let before = if i < place.before.len { place.before.ticks[i] } else { 0 };
+                shares.push(row.sites[i], row.ticks[i].wrapping_sub(before));
+            }
+            shares.push(0, row.others.wrapping_sub(place.before.others));
+            hold_after(&row, place.holds)
+        });
         place.board.leave();
         self.give_up(place.addr);
-        let Some((after, first)) = after else { return shares };
-        for i in 0..after.len {
-            let before = if i < place.before.len { place.before.ticks[i] } else { 0 };
-            shares.push(after.sites[i], after.ticks[i].wrapping_sub(before));
-        }
-        shares.push(0, after.others.wrapping_sub(place.before.others));
+        let Some(first) = first else { return shares };
         let found = first.or(found.map(|(site, since)| (site, since.max(place.last))));
         if let Some((site, since)) = found {
             shares.deduct(site, place.begun.saturating_sub(since));

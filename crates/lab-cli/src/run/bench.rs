@@ -135,7 +135,7 @@ fn choice(args: &BenchLocksArgs) -> Choice {
 
 fn tables(args: &BenchTablesArgs) -> Result<u8> {
     let mut output = Streams::open(&args.output)?;
-    let tool = args.lockwright.clone().map_or_else(beside_this_program, Ok)?;
+    let tool = args.lockwright.clone().map_or_else(next_to_this_program, Ok)?;
     let plots = args.plot.as_deref().map(PlotDir::make).transpose()?;
     let smoke = Options::smoke();
     let options = tables::Options {
@@ -167,14 +167,12 @@ fn tables(args: &BenchTablesArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The `lockwright` in the directory of this program, where an installation has both.
-fn beside_this_program() -> Result<PathBuf> {
-    let own = std::env::current_exe()
-        .map_err(|error| Error::new(format!("the file of lockwright-lab is not known: {error}")))?;
-    let tool = own.with_file_name("lockwright");
-    match tool.exists() {
-        true => Ok(tool),
-        false => Err(Error::new(format!("there is no {}", tool.display()))
+/// The `lockwright` in the directory of this program, where an installation has both. Tables that run it say so where
+/// it is missing.
+fn next_to_this_program() -> Result<PathBuf> {
+    match std::env::current_exe() {
+        Ok(own) => Ok(own.with_file_name("lockwright")),
+        Err(error) => Err(Error::new(format!("the file of lockwright-lab is not known: {error}"))
             .help("name the command that measures: --lockwright FILE")),
     }
 }
