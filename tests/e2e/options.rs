@@ -158,42 +158,61 @@ fn the_one_file_works_wherever_it_is_moved() {
 
 #[test]
 fn the_demo_finds_what_was_planted() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.join("here")).expect("a folder");
     let mut demo = tool();
-    demo.arg("demo");
+    demo.arg("demo").current_dir(scratch.join("here"));
     let run = run(demo);
     assert_eq!(run.code(), 0, "{}", run.stderr);
     assert!(run.stderr.contains("likely"), "{}", run.stderr);
 }
 
-/// The file that the demo's report quotes is gone when somebody looks for it.
+/// The demo leaves the file that its report quotes, under the name that the report prints.
 #[test]
 fn the_demo_says_where_its_source_is() {
-    let demo = |options: &[&str]| {
+    let scratch = Scratch::new();
+    let (here, other) = (scratch.join("here"), scratch.join("other"));
+    let demo = |folder: &Path, options: &[&str]| {
+        fs::create_dir_all(folder).expect("a folder");
         let mut demo = tool();
-        demo.arg("demo").args(options);
+        demo.arg("demo").args(options).current_dir(folder);
         run(demo)
     };
-    let printed = demo(&["--source"]);
+    let printed = demo(&here, &["--source"]);
     assert_eq!((printed.code(), printed.stderr.as_str()), (0, ""));
     let source = printed.text();
+    assert!(!here.join("demo.c").exists(), "it is printed, and not left");
 
-    // The lines that the report quotes are lines of it, by their numbers.
-    let report = demo(&[]).stderr;
-    assert!(report.contains("`lockwright demo --source` prints it"), "{report}");
-    let quoted: Vec<(usize, &str)> = report
-        .lines()
-        .filter_map(|line| line.split_once(" | "))
-        .filter_map(|(number, line)| Some((number.trim().parse().ok()?, line.trim())))
-        .collect();
-    assert!(quoted.len() >= 4, "{report}");
-    for (number, line) in quoted {
-        let expected = source.lines().nth(number - 1).expect("a line");
-        assert_eq!(line, expected.trim(), "line {number}");
+    // The lines that the report quotes are lines of it, by their numbers. A second run finds its own file.
+    for _ in 0..2 {
+        let report = demo(&here, &[]).stderr;
+        assert!(report.contains("--> demo.c:"), "{report}");
+        assert!(
+            report.contains("demo.c, which the report quotes, is in this directory"),
+            "{report}"
+        );
+        assert_eq!(fs::read_to_string(here.join("demo.c")).expect("the source"), source);
+        let quoted: Vec<(usize, &str)> = report
+            .lines()
+            .filter_map(|line| line.split_once(" | "))
+            .filter_map(|(number, line)| Some((number.trim().parse().ok()?, line.trim())))
+            .collect();
+        assert!(quoted.len() >= 4, "{report}");
+        for (number, line) in quoted {
+            let expected = source.lines().nth(number - 1).expect("a line");
+            assert_eq!(line, expected.trim(), "line {number}");
+        }
     }
 
-    let scratch = Scratch::new();
+    // A file of the reader's stays.
+    fs::create_dir_all(&other).expect("a folder");
+    fs::write(other.join("demo.c"), "mine").expect("a file");
+    let report = demo(&other, &[]).stderr;
+    assert!(report.contains("`lockwright demo --source` prints it"), "{report}");
+    assert_eq!(fs::read_to_string(other.join("demo.c")).expect("a file"), "mine");
+
     let folder = scratch.join("kept");
-    let kept = demo(&["--keep", "--ledger-dir", folder.to_str().expect("UTF-8")]).stderr;
+    let kept = demo(&other, &["--keep", "--ledger-dir", folder.to_str().expect("UTF-8")]).stderr;
     assert!(!kept.contains("--source"), "{kept}");
     let file = files(&folder).into_iter().find(|file| file.ends_with("demo.c"));
     let file = file.unwrap_or_else(|| panic!("no demo.c: {kept}"));

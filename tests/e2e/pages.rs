@@ -12,6 +12,7 @@ fn page(scratch: &Scratch) -> std::path::PathBuf {
     let out = tool()
         .args(["demo", "-o", "/dev/null", "--html"])
         .arg(&page)
+        .current_dir(scratch.path())
         .output()
         .expect("lockwright demo");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));

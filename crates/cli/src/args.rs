@@ -401,6 +401,8 @@ pub struct DoctorArgs {
 /// The program is a bank. Tellers and an auditor take the same two locks in opposite orders, but so
 /// far never at the same time, so the program ends normally. Exits with 0 if the report has the
 /// planted deadlock, and with 1 if not.
+///
+/// The source stays in the current directory as demo.c, unless another file has that name.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::DEMO.help())]
 pub struct DemoArgs {

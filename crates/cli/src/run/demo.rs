@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{self as run, Ending, Output, Program};
 use crate::args::DemoArgs;
@@ -16,6 +16,9 @@ use lockwright_console::error::{Error, Result};
 static BINARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_DEMO"));
 
 static SOURCE: &[u8] = include_bytes!("../../demo/demo.c");
+
+/// The source's file.
+const NAME: &str = "demo.c";
 
 /// The directory that the debug information names as the source's. Only when the demo runs is it
 /// known where that is, so this much longer than it has to be.
@@ -37,7 +40,8 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
             .help("name a directory on a file system mounted without noexec: --ledger-dir DIR")
     })?;
     let file = home.join("demo");
-    unpack(&home, &file).map_err(|error| {
+    let here = if args.run.keep { None } else { leave_source() };
+    unpack(&home, here.as_deref().unwrap_or(&home), &file).map_err(|error| {
         Error::new(format!("cannot unpack the demo to {}: {error}", home.display()))
             .help("free some space there, or choose another place with --ledger-dir DIR")
     })?;
@@ -50,13 +54,35 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
                 .help("please report it, with your distribution, glibc version and processor"),
         );
     }
-    // The file that the report's lines are of goes with the run's directory.
-    if !args.run.keep {
-        let gone =
-            "demo.c is gone with the run: `lockwright demo --source` prints it, --keep keeps it";
-        output.note(&Error::new(gone));
+    // Otherwise the file that the report quotes goes with the run's directory.
+    match here {
+        Some(_) => {
+            output.note(&Error::new("demo.c, which the report quotes, is in this directory"))
+        }
+        None if args.run.keep => {}
+        None => {
+            let gone = "demo.c is gone with the run: `lockwright demo --source` prints it";
+            output
+                .note(&Error::new(gone).help("run the demo in a directory that you can write to"));
+        }
     }
     Ok(Ending::Code(u8::from(!found)))
+}
+
+/// Writes the source to the current directory, so that the reader can open it by the name that the report prints.
+/// Returns the directory, if it has the source now. A file of the same name that is another stays as it is.
+fn leave_source() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok().filter(|dir| dir != Path::new("/") && fits(dir))?;
+    let path = here.join(NAME);
+    let is_there = match fs::read(&path) {
+        Ok(text) => text == SOURCE,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let file = OpenOptions::new().write(true).create_new(true).open(&path);
+            file.and_then(|mut file| file.write_all(SOURCE)).is_ok()
+        }
+        Err(_) => false,
+    };
+    is_there.then_some(here)
 }
 
 fn print_source() -> Result<Ending> {
@@ -81,10 +107,11 @@ fn fits(dir: &Path) -> bool {
     dir.as_os_str().len() <= PLACEHOLDER.len()
 }
 
-fn unpack(home: &Path, file: &Path) -> io::Result<()> {
-    fs::write(home.join("demo.c"), SOURCE)?;
+/// Writes the program to `file` below `home`. Its debug information names `source` as the directory of the source.
+fn unpack(home: &Path, source: &Path, file: &Path) -> io::Result<()> {
+    fs::write(home.join(NAME), SOURCE)?;
     let mut out = OpenOptions::new().write(true).create_new(true).mode(0o755).open(file)?;
-    out.write_all(&relocate(BINARY, PLACEHOLDER, home.as_os_str().as_bytes()))
+    out.write_all(&relocate(BINARY, PLACEHOLDER, source.as_os_str().as_bytes()))
 }
 
 /// `binary` with each C string that begins with `from` begin with `to`, which is no longer,
