@@ -25,8 +25,12 @@ pub struct CompletionsArgs {
 /// When a file cannot be written.
 pub fn run(args: &CompletionsArgs) -> Result<(), String> {
     std::fs::create_dir_all(&args.out).map_err(|e| format!("{}: {e}", args.out.display()))?;
-    for &shell in Shell::value_variants() {
-        for program in PROGRAMS.iter().filter(|_| args.shell.is_none_or(|wanted| wanted == shell)) {
+    let shells = match args.shell {
+        Some(shell) => vec![shell],
+        None => Shell::value_variants().to_vec(),
+    };
+    for shell in shells {
+        for program in PROGRAMS {
             println!("{}", write(program, shell, &args.out)?.display());
         }
     }

@@ -36,16 +36,37 @@ pub fn skip(what: &str, why: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// How many were skipped, and the reasons with their numbers.
-pub fn count() -> (usize, Vec<(String, usize)>) {
-    counted(&fs::read_to_string(file()).unwrap_or_default())
-}
+/// What was skipped, and why.
+pub struct Skips(Vec<(String, String)>);
 
-fn counted(text: &str) -> (usize, Vec<(String, usize)>) {
-    let mut reasons = BTreeMap::<String, usize>::new();
-    let lines = text.lines().filter_map(|line| line.split_once(": "));
-    lines.for_each(|(_, why)| *reasons.entry(why.to_owned()).or_default() += 1);
-    (reasons.values().sum(), reasons.into_iter().collect())
+impl Skips {
+    /// Those of this run.
+    pub fn read() -> Self {
+        Self::parse(&fs::read_to_string(file()).unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        let lines = text.lines().filter_map(|line| line.split_once(": "));
+        Self(lines.map(|(what, why)| (what.to_owned(), why.to_owned())).collect())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Why the check or the test of this name was skipped, if it was.
+    pub fn reason(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(what, _)| what == name);
+        found.map(|(_, why)| why.as_str())
+    }
+
+    /// The reasons, with how often each holds.
+    pub fn reasons(&self) -> BTreeMap<&str, usize> {
+        let mut reasons = BTreeMap::new();
+        self.0.iter().for_each(|(_, why)| *reasons.entry(why.as_str()).or_default() += 1);
+        reasons
+    }
 }
 
 #[cfg(test)]
@@ -55,8 +76,11 @@ mod tests {
     #[test]
     fn skips_are_counted_by_their_reasons() {
         let text = "a::b: no Go here\nc: clang: is not installed\nd: no Go here\n";
-        let reasons = [("clang: is not installed".to_owned(), 1), ("no Go here".to_owned(), 2)];
-        assert_eq!(counted(text), (3, reasons.to_vec()));
-        assert_eq!(counted(""), (0, Vec::new()));
+        let skips = Skips::parse(text);
+        let reasons = BTreeMap::from([("clang: is not installed", 1), ("no Go here", 2)]);
+        assert_eq!((skips.count(), skips.reasons()), (3, reasons));
+        assert_eq!(skips.reason("c"), Some("clang: is not installed"));
+        assert_eq!(skips.reason("e"), None);
+        assert_eq!(Skips::parse("").count(), 0);
     }
 }

@@ -17,7 +17,8 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::burners::Burners;
-use crate::{packages, skips};
+use crate::packages;
+use crate::skips::{self, Skips};
 pub(crate) use cargo_tests::TESTED_APART;
 use checks::{CHECKS, Check, Lane};
 use lane::{Background, Outcome};
@@ -133,20 +134,27 @@ fn summary(outcomes: &[Outcome]) -> Result<(), String> {
         }
     }
     println!();
-    for Outcome { name, seconds, failed } in outcomes {
-        let verdict = match failed {
-            None => "passed".to_owned(),
-            Some(why) => format!("FAILED: {}", why.lines().next().unwrap_or_default()),
+    let skips = Skips::read();
+    let (mut passed, mut failed) = (0, 0);
+    for Outcome { name, seconds, failed: why } in outcomes {
+        let verdict = match (why, skips.reason(name)) {
+            (Some(why), _) => {
+                failed += 1;
+                format!("FAILED: {}", why.lines().next().unwrap_or_default())
+            }
+            (None, Some(why)) => format!("skipped: {why}"),
+            (None, None) => {
+                passed += 1;
+                "passed".to_owned()
+            }
         };
         println!("{name:<8} {seconds:>5.0} s  {verdict}");
     }
-    let failed = outcomes.iter().filter(|outcome| outcome.failed.is_some()).count();
-    let (skipped, reasons) = skips::count();
     println!(
-        "{} checks passed, {failed} failed; {skipped} tests or checks were skipped",
-        outcomes.len() - failed
+        "{passed} checks passed, {failed} failed; {} tests or checks were skipped",
+        skips.count()
     );
-    for (why, times) in reasons {
+    for (why, times) in skips.reasons() {
         println!("  skipped {times}: {why}");
     }
     match failed {
