@@ -94,20 +94,6 @@ impl Core {
     ) -> u32 {
         let stack = self.captured(capture);
         let node = self.held_context(thread);
-        self.place_misuse(thread, what, now_ns, stack, node)
-    }
-
-    /// As [`Core::misuse`], at a stack and with a context that are recorded. Out of line: while the stack is captured,
-    /// the program's thread has no room for the row.
-    #[inline(never)]
-    fn place_misuse(
-        &mut self,
-        thread: &ThreadState,
-        what: &Misuse,
-        now_ns: u64,
-        stack: u32,
-        node: u32,
-    ) -> u32 {
         self.push_misuse(Finding {
             kind: what.kind,
             mode: what.mode,
