@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use libc::{pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, sem_t};
+use lockwright_measure::stats;
 
 use super::prices::Prices;
 
@@ -118,7 +119,7 @@ fn pairs(others: Prices) -> Prices {
     // Where the code of a loop and its lock lie changes what a pair takes by as much as the tool
     // adds. So there are several.
     let tight_ns =
-        median([tight::<0>, tight::<1>, tight::<2>, tight::<3>, tight::<4>].map(|f| f()));
+        stats::median(&[tight::<0>, tight::<1>, tight::<2>, tight::<3>, tight::<4>].map(|f| f()));
     let mut value = 1;
     let pair_ns = usual(LONG_ROUND, || value = PLACES[(value >> 59) as usize](value, LITTLE));
     let sparse_ns = usual(LONG_ROUND, || value = PLACES[(value >> 59) as usize](value, MUCH));
@@ -238,13 +239,7 @@ fn usual(round: Duration, mut once: impl FnMut()) -> f64 {
         (0..BATCH).for_each(|_| once());
         batches.push(batch.elapsed().as_nanos() as f64 / f64::from(BATCH));
     }
-    median(batches.split_off(batches.len() / 3))
-}
-
-fn median(times: impl Into<Vec<f64>>) -> f64 {
-    let mut times = times.into();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    stats::median(&batches.split_off(batches.len() / 3))
 }
 
 /// What a program does between its calls: it reads and changes memory, branches and calls by what

@@ -1,5 +1,6 @@
 //! What single things take, or are longer for being watched.
 
+use lockwright_measure::stats;
 use serde::{Deserialize, Serialize};
 
 use super::price_counts::Counts;
@@ -65,9 +66,8 @@ impl Prices {
     /// The median of each.
     pub fn median(samples: &[Self]) -> Self {
         Self::each(|price| {
-            let mut all: Vec<f64> = samples.iter().map(price).collect();
-            all.sort_by(f64::total_cmp);
-            all.get(all.len() / 2).copied().unwrap_or_default()
+            let all: Vec<f64> = samples.iter().map(price).collect();
+            if all.is_empty() { 0.0 } else { stats::median(&all) }
         })
     }
 
