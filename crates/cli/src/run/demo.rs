@@ -41,7 +41,7 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
     })?;
     let file = home.join("demo");
     let here = if args.run.keep { None } else { leave_source() };
-    unpack(&home, here.as_deref().unwrap_or(&home), &file).map_err(|error| {
+    unpack(&home, here.as_deref(), &file).map_err(|error| {
         Error::new(format!("cannot unpack the demo to {}: {error}", home.display()))
             .help("free some space there, or choose another place with --ledger-dir DIR")
     })?;
@@ -107,9 +107,16 @@ fn fits(dir: &Path) -> bool {
     dir.as_os_str().len() <= PLACEHOLDER.len()
 }
 
-/// Writes the program to `file` below `home`. Its debug information names `source` as the directory of the source.
-fn unpack(home: &Path, source: &Path, file: &Path) -> io::Result<()> {
-    fs::write(home.join(NAME), SOURCE)?;
+/// Writes the program to `file` below `home`. Its debug information names the directory that has the source, which is
+/// `home` where it is no other.
+fn unpack(home: &Path, source: Option<&Path>, file: &Path) -> io::Result<()> {
+    let source = match source {
+        Some(dir) => dir,
+        None => {
+            fs::write(home.join(NAME), SOURCE)?;
+            home
+        }
+    };
     let mut out = OpenOptions::new().write(true).create_new(true).mode(0o755).open(file)?;
     out.write_all(&relocate(BINARY, PLACEHOLDER, source.as_os_str().as_bytes()))
 }

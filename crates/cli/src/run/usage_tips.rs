@@ -28,7 +28,7 @@ fn tip(error: &clap::Error) -> Option<String> {
             // Only --seconds asks for one of these.
             let wants_subject = missing.iter().any(|name| name.contains("--system"));
             wants_subject.then(|| {
-                "--seconds ends a measurement by the kernel: say of what, by --pid PID, --system or --kernel. A PROGRAM \
+                "--seconds ends a measurement by the kernel, which needs --pid PID, --system or --kernel. A PROGRAM \
                  is measured until it ends; timeout(1) ends it"
                     .to_owned()
             })
