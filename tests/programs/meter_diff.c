@@ -1,25 +1,25 @@
-/* Two threads take one mutex 20 times each and sleep with it for HOLD_US microseconds. */
+/* Two threads take one mutex 20 times each and sleep with it for as many microseconds as told. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
-#ifndef HOLD_US
-#define HOLD_US 200
-#endif
-
 static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+static struct timespec held;
 
 static void *work(void *unused) {
     (void)unused;
     for (int i = 0; i < 20; i++) {
-        struct timespec time = {0, HOLD_US * 1000};
         pthread_mutex_lock(&shared);
-        nanosleep(&time, 0);
+        nanosleep(&held, 0);
         pthread_mutex_unlock(&shared);
     }
     return 0;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    long us = argc > 1 ? atol(argv[1]) : 0;
+    held.tv_sec = us / 1000000;
+    held.tv_nsec = us % 1000000 * 1000;
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
         pthread_create(&threads[i], 0, work, 0);

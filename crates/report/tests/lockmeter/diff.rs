@@ -97,6 +97,25 @@ fn what_was_nothing_is_new() {
 }
 
 #[test]
+fn the_order_in_which_runs_are_given_changes_nothing() {
+    let numbered = |waits: &[u64], line| {
+        let mut runs = runs(waits, line);
+        runs.iter_mut().zip([5, 2, 9]).for_each(|(run, token)| run.processes[0].token = token);
+        runs
+    };
+    let shown = |turn: usize| {
+        let (mut before, mut after) = (numbered(&[50, 150, 97], 3), numbered(&[170, 60, 203], 3));
+        before.rotate_left(turn);
+        after.rotate_right(turn);
+        let comparison = compare(before, after);
+        let mut written = Vec::new();
+        json::write(&comparison, &[], &mut written).unwrap();
+        (text::render(&comparison, &[], 0), written)
+    };
+    assert!(shown(0) == shown(1) && shown(0) == shown(2));
+}
+
+#[test]
 fn one_run_cannot_tell() {
     for (before, after) in [(&[100][..], &[200, 201][..]), (&[100, 101], &[200]), (&[100], &[200])]
     {

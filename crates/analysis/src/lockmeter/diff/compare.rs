@@ -125,8 +125,14 @@ impl Row {
     }
 }
 
-/// Compares runs before with runs after.
-pub fn compare(before: Vec<MeterReport>, after: Vec<MeterReport>) -> Comparison {
+/// Compares runs before with runs after. The order in which the runs of a side are given changes
+/// nothing but the order of [`Runs::programs`].
+pub fn compare(mut before: Vec<MeterReport>, mut after: Vec<MeterReport>) -> Comparison {
+    let of_sides = [&before, &after].map(|side| runs(side));
+    // The bootstrap draws runs by number, and sums of f64 depend on the order.
+    for side in [&mut before, &mut after] {
+        side.sort_by_cached_key(tokens);
+    }
     let rows = collect(&[(Side::Before, &before), (Side::After, &after)]);
     let samples = |runs: &[MeterReport], of: fn(&MeterReport) -> Sample| -> Vec<Sample> {
         runs.iter().map(of).collect()
@@ -137,10 +143,18 @@ pub fn compare(before: Vec<MeterReport>, after: Vec<MeterReport>) -> Comparison 
         bootstrap: Bootstrap::new(before.len(), after.len()),
     };
     let total = judge.changes(&samples(&before, all_locks), &samples(&after, all_locks));
-    let [before, after] = [before, after].map(|side| runs(&side));
-    // The reports are gone by now: there may be no room for them and the comparison.
+    // There may be no room for the reports and the comparison.
+    drop((before, after));
     let locks = judge.all(rows);
+    let [before, after] = of_sides;
     Comparison { before, after, total, locks }
+}
+
+/// What the run's ledgers are known by, wherever they lie: another of each run.
+fn tokens(run: &MeterReport) -> Vec<u64> {
+    let mut tokens: Vec<u64> = run.processes.iter().map(|process| process.token).collect();
+    tokens.sort_unstable();
+    tokens
 }
 
 /// All locks of a run together.
