@@ -2,7 +2,7 @@
  *
  * lockwright/locks.h: the Linux kernel's locks for C and C++; link with -llockwright.
  *
- * Made from crates/capi/src: do not edit. docs/c-api.md tells how to use it.
+ * Made from locks/capi/src: do not edit. docs/c-api.md tells how to use it.
  *
  * Functions return 0 or an errno value, as told at each; errno itself stays as it was. Times are absolute, of
  * CLOCK_MONOTONIC. A lock is free where its memory is zero, except a debug lock. It must not be copied, nor move while in use. All

@@ -187,7 +187,7 @@ fn every_function_is_called_by_a_case() {
 
 /// Functions of the table that take a pointer, by the list of the next definitions.
 fn take_pointers() -> Vec<&'static str> {
-    let list = include_str!("../../crates/preload/src/libc/real.rs");
+    let list = include_str!("../../guest/preload/src/libc/real.rs");
     let rows = list.lines().filter(|line| line.starts_with("    ") && line.ends_with(';'));
     let rows = rows.filter_map(|row| row.split_once(") -> ")?.0.trim().split_once('('));
     let is_pointer =

@@ -1,4 +1,4 @@
-//! liblockwright (crates/capi), built for programs of these tests.
+//! liblockwright (locks/capi), built for programs of these tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Locks of liblockwright (crates/capi) under the tool: it hears of them as of any others, though
+//! Locks of liblockwright (locks/capi) under the tool: it hears of them as of any others, though
 //! they are futexes and spins. Each program does the same without the tool.
 
 use std::path::PathBuf;

@@ -53,7 +53,7 @@ fn pool() -> &'static Path {
         let changed = switched(&original);
         assert_eq!(changed.matches("\nuse lockwright::sync::").count(), 3, "three lines");
         write("threadpool/src/lib.rs", &changed);
-        let lockwright = format!("lockwright = {{ path = {:?} }}\n", root.join("crates/locks"));
+        let lockwright = format!("lockwright = {{ path = {:?} }}\n", root.join("locks/lockwright"));
         write(
             "threadpool/Cargo.toml",
             &format!(

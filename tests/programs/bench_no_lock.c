@@ -1,5 +1,5 @@
 // A shared object for `lockwright-lab bench locks --peers`: a lock that is none, which must be found.
-#include "../../crates/lab/peers/peers.h"
+#include "../../lab/lab/peers/peers.h"
 
 static void nothing(void *lock)
 {

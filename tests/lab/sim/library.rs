@@ -39,8 +39,8 @@ fn rust_library(name: &str, source: &str) -> PathBuf {
     let folder = target.join("source");
     std::fs::create_dir_all(folder.join("src")).expect("a folder");
     let read = |name: &str| std::fs::read_to_string(sources.join(name)).expect(name);
-    let locks = text(&tests_dir().join("../crates/locks"));
-    let manifest = read("Cargo.toml").replace("../../../crates/locks", &locks);
+    let locks = text(&tests_dir().join("../locks/lockwright"));
+    let manifest = read("Cargo.toml").replace("../../../locks/lockwright", &locks);
     std::fs::write(folder.join("Cargo.toml"), manifest).expect("Cargo.toml");
     std::fs::copy(tests_dir().join(source), folder.join("src/lib.rs")).expect("lib.rs");
     let mut cargo = Command::new(env!("CARGO"));

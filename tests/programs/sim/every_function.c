@@ -6,7 +6,7 @@
 
 #include <lockwright/sim.h>
 
-/* As in crates/locks/src/lock_library/abi.rs. */
+/* As in locks/lockwright/src/lock_library/abi.rs. */
 _Static_assert(sizeof(struct lw_sim_platform) == 8 + 15 * 8, "the platform's table");
 _Static_assert(sizeof(struct lw_sim_lock) == 13 * 8, "a lock's table");
 

@@ -1,0 +1,250 @@
+//! Locks that no library in front of the C library sees: languages and libraries that make theirs
+//! of futexes or atomics. One table: by what they are known, what is hidden, and how to see it all
+//! the same.
+
+use crate::run::target::contents::{Contents, Mark};
+
+/// Locks that somebody makes himself.
+#[derive(Debug)]
+pub struct Hidden {
+    /// Its name in JSON.
+    pub id: &'static str,
+    /// What is hidden: a sentence without its full stop.
+    pub what: &'static str,
+    /// What to do about it.
+    pub help: &'static [&'static str],
+    /// It is known, not guessed, that these are locks.
+    pub is_certain: bool,
+    /// They wait by the C library's `syscall`, so that waits for them are seen.
+    pub waits: bool,
+    /// Whether this module has them.
+    is_in: fn(&Contents) -> bool,
+}
+
+const ANNOTATE: &str =
+    "the program can say of each lock what happens to it: lockwright.h, docs/annotations.md";
+
+impl Hidden {
+    /// What is hidden, and what of it is seen all the same: a sentence without its full stop.
+    pub fn said(&self) -> String {
+        match self.waits {
+            true => format!("{}: {WAITS_ONLY}", self.what),
+            false => self.what.to_owned(),
+        }
+    }
+}
+
+/// What is seen of locks that wait by the C library's `syscall`.
+const WAITS_ONLY: &str = "waits are seen (meter times them, check tells who waits), acquisitions are not, and so no order of locks";
+
+/// Every sort known, what a program is written in first.
+const SORTS: &[Hidden] = &[
+    Hidden {
+        id: "go",
+        what: "the locks of Go's sync are its runtime's own",
+        help: &[
+            "Go has its own tools: `go build -race`, and the mutex and block profiles of pprof",
+        ],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::Go),
+    },
+    Hidden {
+        id: "parking-lot",
+        what: "the locks of Rust's parking_lot are futexes of its own",
+        help: &[
+            "put lockwright's locks/parking_lot in its place, by [patch.crates-io]: docs/locks.md",
+            "or wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md",
+        ],
+        is_certain: true,
+        waits: true,
+        is_in: |module| module.has(Mark::ParkingLot) && !module.has(Mark::Tells),
+    },
+    Hidden {
+        id: "rust-std",
+        what: "the locks of Rust's std::sync are futexes of its own",
+        help: &[
+            "use `lockwright::sync` instead of `std::sync`, which takes a change of `use` lines only: docs/locks.md",
+        ],
+        is_certain: true,
+        waits: true,
+        is_in: |module| {
+            module.has(Mark::Rust) && module.has(Mark::Syscall) && !module.has(Mark::Tells)
+        },
+    },
+    Hidden {
+        id: "cxx-atomic-wait",
+        what: "std::atomic::wait of C++20, and the semaphores, latches and barriers made of it, wait by futex",
+        help: &["as a lock, prefer std::mutex and std::condition_variable; or", ANNOTATE],
+        is_certain: true,
+        waits: true,
+        is_in: |module| module.has(Mark::AtomicWait),
+    },
+    Hidden {
+        id: "abseil",
+        what: "absl::Mutex is a futex of its own, and is linked in",
+        help: &[
+            "link Abseil as a shared library, whose locks are seen",
+            ANNOTATE,
+            "built without NDEBUG, Abseil looks for cycles itself: absl::SetMutexDeadlockDetectionMode",
+        ],
+        is_certain: true,
+        waits: true,
+        is_in: |module| module.has(Mark::Abseil) && !is_library(module, &["libabsl_"]),
+    },
+    Hidden {
+        id: "python",
+        what: "the locks of CPython since 3.13 are its own, parked on semaphores only while contended",
+        help: &["check the program with Python 3.12 or older, whose locks are semaphores"],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::PyMutex),
+    },
+    Hidden {
+        id: "java",
+        what: "`synchronized` and java.util.concurrent are the JVM's own locks; those inside the JVM and in native code are seen",
+        help: &["for deadlocks of Java threads: `jstack PID`, or jcmd PID Thread.print"],
+        is_certain: true,
+        waits: false,
+        is_in: |module| is_library(module, &["libjvm.so", "libjli.so"]),
+    },
+    Hidden {
+        id: "node",
+        what: "JavaScript waits by Atomics.wait, which is V8's own; locks of Node.js, V8 and libuv are seen",
+        help: &[
+            "of JavaScript's own waits nothing can be seen",
+            "functions of JavaScript on stacks: node --perf-basic-prof --interpreted-frames-native-stack",
+        ],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::Node),
+    },
+    Hidden {
+        id: "qt",
+        what: "QMutex, QReadWriteLock and QSemaphore of Qt 6 are futexes and atomics that are compiled into who uses them",
+        help: &[ANNOTATE],
+        is_certain: true,
+        waits: true,
+        is_in: |module| is_library(module, &["libQt6Core.so"]),
+    },
+    Hidden {
+        id: "tbb",
+        what: "the mutexes of oneTBB are atomics and futexes of its own",
+        help: &[
+            "use std::mutex instead of tbb::mutex and tbb::spin_mutex while you check, or",
+            ANNOTATE,
+        ],
+        is_certain: true,
+        waits: true,
+        is_in: |module| is_library(module, &["libtbb.so"]),
+    },
+    Hidden {
+        id: "own-pthread",
+        what: "it has pthread_mutex_lock itself, and that is what is called",
+        help: &["link it with the C library's"],
+        is_certain: true,
+        waits: false,
+        is_in: |module| {
+            let own = module.has(Mark::OwnPthread) || module.has(Mark::PthreadInside);
+            // The sanitizers' pass calls on to the next one, which is lockwright's.
+            own && !module.has(Mark::Sanitizer)
+        },
+    },
+    Hidden {
+        id: "futex",
+        what: "it makes system calls of its own and calls none of the functions that take locks: perhaps its locks are futexes",
+        help: &[ANNOTATE],
+        is_certain: false,
+        waits: true,
+        is_in: |module| {
+            let takes = module.has(Mark::TakesLocks) || module.has(Mark::Tells);
+            module.has(Mark::Syscall) && !takes && !module.has(Mark::Rust)
+        },
+    },
+];
+
+/// The rest of libraries whose calls are interposed (`guest/preload/src/interpose/libraries`): it
+/// explains no empty report.
+const RESTS: &[Hidden] = &[
+    Hidden {
+        id: "glib",
+        what: "what GLib locks within itself is not seen; GMutex, GRecMutex, GRWLock, GCond, GOnce and bit locks are, where others use them",
+        help: &[ANNOTATE],
+        is_certain: true,
+        waits: false,
+        is_in: |module| is_library(module, &["libglib-2.0.so"]),
+    },
+    Hidden {
+        id: "openmp",
+        what: "barriers, ordered sections and Fortran's locks of OpenMP are not seen; its other locks and its critical sections are",
+        help: &[ANNOTATE],
+        is_certain: true,
+        waits: false,
+        is_in: |module| is_library(module, &["libgomp.so", "libomp.so", "libiomp5.so"]),
+    },
+    Hidden {
+        id: "abseil",
+        what: "Abseil's own spinlocks are not seen; absl::Mutex and absl::CondVar are",
+        help: &[ANNOTATE],
+        is_certain: true,
+        waits: false,
+        is_in: |module| is_library(module, &["libabsl_synchronization.so"]),
+    },
+    Hidden {
+        id: "qt",
+        what: "QBasicMutex and QSemaphore of Qt 5 are not seen, nor what QtCore locks within itself; QMutex and QReadWriteLock are, where others use them",
+        help: &[ANNOTATE],
+        is_certain: true,
+        waits: false,
+        is_in: |module| is_library(module, &["libQt5Core.so"]),
+    },
+];
+
+/// It hides no locks, but their Python callers. It leaves out the versions that
+/// `guest/preload/src/stack/python.rs` knows.
+const PYTHON_LINES: Hidden = Hidden {
+    id: "python-lines",
+    what: "which lines of Python take the locks, as this CPython is older than 3.11; the interpreter's own functions are named in their place",
+    help: &["check the program with Python 3.11 or 3.12"],
+    is_certain: true,
+    waits: false,
+    is_in: |_| false,
+};
+
+fn is_library(module: &Contents, names: &[&str]) -> bool {
+    names.iter().any(|name| module.name().starts_with(name))
+}
+
+/// What goes by this name.
+pub fn named(id: &str) -> Option<&'static Hidden> {
+    SORTS.iter().chain(RESTS).chain([&PYTHON_LINES]).find(|sort| sort.id == id)
+}
+
+/// What a module hides: all that is known by name, else what it looks like.
+pub fn sorts_in(module: &Contents) -> Vec<&'static Hidden> {
+    let rests = RESTS.iter().filter(|sort| (sort.is_in)(module));
+    most_in(module).into_iter().chain(rests).collect()
+}
+
+/// As [`sorts_in`], of what most of the locks of its sort are in.
+pub fn most_in(module: &Contents) -> Vec<&'static Hidden> {
+    let mut sorts: Vec<_> = SORTS.iter().filter(|sort| (sort.is_in)(module)).collect();
+    if sorts.len() > 1 {
+        sorts.retain(|sort| sort.id != "futex");
+    }
+    sorts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sort_is_documented() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for sort in SORTS.iter().chain(RESTS) {
+            assert!(page.contains(&format!("| `{}` |", sort.id)), "{} is not in the page", sort.id);
+        }
+    }
+}

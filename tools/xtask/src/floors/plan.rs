@@ -1,0 +1,270 @@
+//! The plan itself: what `cargo xtask test floors` holds the sources to.
+
+use super::Crate;
+
+pub const CRATES: &[Crate] = &[
+    // Runs programs, and says what came of it.
+    Crate {
+        name: "lockwright-cli",
+        dir: "host/cli",
+        says: true,
+        uses: &[
+            "lockwright-report",
+            "lockwright-analysis",
+            "lockwright-glibc",
+            "lockwright-ledger",
+            "lockwright-console",
+            "lockwright-measure",
+        ],
+        floors: &[&["run"], &["args"], &["ledger_dir", "manual", "progress"]],
+    },
+    // What every command has: options, streams, files, errors, help.
+    Crate {
+        name: "lockwright-console",
+        dir: "host/console",
+        says: true,
+        uses: &[],
+        floors: &[
+            &["usage_error"],
+            &["streams"],
+            &["own_stack", "sink"],
+            &["error", "status"],
+            &["args", "fresh_line", "inherited", "manual", "plain", "seed", "shell", "whole_file"],
+        ],
+    },
+    // Figures, and the machine they are of.
+    Crate {
+        name: "lockwright-measure",
+        dir: "host/measure",
+        says: true,
+        uses: &[],
+        floors: &[&["machine", "stats"]],
+    },
+    Crate {
+        name: "lockwright-report",
+        dir: "host/report",
+        says: true,
+        uses: &["lockwright-analysis", "lockwright-console", "lockwright-ledger"],
+        floors: &[
+            &["ci"],
+            &["html", "json", "sarif", "traced"],
+            &["attached", "lockmeter", "verdict"],
+            &["text", "coverage_json"],
+            &["listing"],
+            &["prose", "glob"],
+        ],
+    },
+    Crate {
+        name: "lockwright-analysis",
+        dir: "host/analysis",
+        says: false,
+        uses: &["lockwright-glibc", "lockwright-ledger", "lockwright-bpf"],
+        floors: &[
+            &["class_ops"],
+            &["traced"],
+            &["attached", "lockmeter", "merge"],
+            &["analyse"],
+            &["lockdep", "debugobjects", "dependencies"],
+            &["all_symbols", "view"],
+            &["model"],
+            &["completeness", "symbolize"],
+            &["finding"],
+            &["process_end"],
+            &["named", "progress", "reach", "recording", "signal"],
+        ],
+    },
+    // Runs in the program under test.
+    Crate {
+        name: "lockwright-preload",
+        dir: "guest/preload",
+        says: true,
+        uses: &["lockwright-engines", "lockwright-exec", "lockwright-glibc", "lockwright-ledger"],
+        floors: &[
+            &["init"],
+            &["interpose"],
+            &["lockdep", "lockmeter", "debugobjects"],
+            &["process"],
+            &["futex", "lock_id"],
+            &["callsite", "layouts", "threads"],
+            &["hosts", "libc", "recorder", "stack"],
+            &["os"],
+        ],
+    },
+    Crate {
+        name: "lockwright-engines",
+        dir: "guest/engines",
+        says: true,
+        uses: &["lockwright-ledger"],
+        floors: &[
+            &["lockdep", "lockmeter", "debugobjects"],
+            &["core_lock", "held", "index", "wakes"],
+            &["compare", "near", "shared_row"],
+        ],
+    },
+    // What both libraries must know before a process executes a program.
+    Crate {
+        name: "lockwright-exec",
+        dir: "guest/exec",
+        says: true,
+        uses: &["lockwright-glibc"],
+        floors: &[&["actions", "environment", "image", "lookup"], &["readable"], &["sys"]],
+    },
+    // Runs in the program under test, instead of its locks.
+    Crate {
+        name: "lockwright-swap",
+        dir: "guest/swap",
+        says: true,
+        uses: &["lockwright", "lockwright-exec", "lockwright-glibc"],
+        floors: &[
+            &["exports"],
+            &["c11", "execute"],
+            &["cancel_type"],
+            &["cond"],
+            &["choice", "layout"],
+            &["careful"],
+            &["table"],
+            &["mutex", "rwlock", "spin"],
+            &["exclusive"],
+            &["cancel", "guest"],
+            &["numbers", "selection"],
+            &["counts", "deadline", "era", "next", "unheld"],
+            &["environment", "os", "tls"],
+        ],
+    },
+    // Runs as root, next to the command, and loads programs into the kernel.
+    Crate {
+        name: "lockwright-bpf",
+        dir: "host/bpf",
+        says: true,
+        uses: &[],
+        floors: &[&["load"], &["messages"]],
+    },
+    // What is known of the C library's objects.
+    Crate {
+        name: "lockwright-glibc",
+        dir: "glibc",
+        says: true,
+        uses: &[],
+        floors: &[&["table"], &["library", "version"]],
+    },
+    // All that the two halves share.
+    Crate {
+        name: "lockwright-ledger",
+        dir: "ledger",
+        says: true,
+        uses: &[],
+        floors: &[
+            &["claims", "live"],
+            &["reader", "writer"],
+            &["numbered", "rows"],
+            &["file", "histogram", "layout", "site"],
+        ],
+    },
+    // Judges locks.
+    Crate {
+        name: "lockwright-lab",
+        dir: "lab/lab",
+        says: true,
+        uses: &["lockwright", "lockwright-measure"],
+        floors: &[&["tables"], &["bench"], &["parts", "torture"], &["chart", "cpus"]],
+    },
+    // Runs the laboratory, and prints what it finds.
+    Crate {
+        name: "lockwright-lab-cli",
+        dir: "lab/lab-cli",
+        says: true,
+        uses: &["lockwright-console", "lockwright-lab", "lockwright-measure", "lockwright-sim"],
+        floors: &[&["run"], &["args"], &["manual"]],
+    },
+    // Judges locks on machines that are not there.
+    Crate {
+        name: "lockwright-sim",
+        dir: "lab/sim",
+        says: true,
+        uses: &["lockwright", "lockwright-engines"],
+        floors: &[
+            &["workload"],
+            &["locks"],
+            // Fibers ask the world, or the explorer, and these keep what fibers are made of: they are
+            // one room.
+            &["platform + world + setup + task + arena + explore + library"],
+            &["cache", "cna", "peers"],
+            &["account", "futex", "machine", "rng", "runqueue", "spin"],
+            &["time"],
+        ],
+    },
+    Crate {
+        name: "lockwright-capi",
+        dir: "locks/capi",
+        says: true,
+        uses: &["lockwright"],
+        floors: &[
+            &["condvar", "hybrid_condvar"],
+            &[
+                "debug_mutex",
+                "debug_rtmutex",
+                "debug_rwsem",
+                "debug_spinlock",
+                "hybrid_mutex",
+                "hybrid_rwlock",
+                "mcs",
+                "mutex",
+                "percpu_rwsem",
+                "pvqspinlock",
+                "pvqspinlock_single_steal",
+                "pvqspinlock_unfair",
+                "qrwlock",
+                "qspinlock",
+                "rtmutex",
+                "rwsem",
+                "tas",
+                "ticket",
+            ],
+            &["acquire", "bkl", "debug", "completion", "seqlock", "ww_mutex"],
+            &["semaphore", "tool"],
+            &["holds", "irq", "lock_events", "result"],
+        ],
+    },
+    // A platform keeps memory for some locks, and those are over a platform: they are one room.
+    Crate {
+        name: "lockwright",
+        dir: "locks/lockwright",
+        says: true,
+        uses: &[],
+        floors: &[
+            &["sync"],
+            &["bkl", "debug_rwsem", "lock_library", "locks"],
+            &["condvar", "debug"],
+            &["exclusive", "irqsave"],
+            &["biased_rwlock", "completion", "mutex", "semaphore", "ww_mutex"],
+            &[
+                "hybrid_rwlock",
+                "mcs",
+                "owner",
+                "percpu_rwsem",
+                "preference_rwlock",
+                "pvqspinlock",
+                "qrwlock",
+                "rwsem",
+                "seqlock",
+                "swait",
+            ],
+            &[
+                "hybrid_mutex",
+                "k42",
+                "local_lock",
+                "pv_halt",
+                "qspinlock",
+                "sleeper",
+                "tas",
+                "ticket",
+            ],
+            &[
+                "platform + event + osq + pv_hash + qnode + rtmutex + visible_readers + wait_lock",
+                "objects",
+                "traced",
+            ],
+            &["annotate", "irq", "wait_list"],
+        ],
+    },
+];

@@ -1,0 +1,129 @@
+//! The checks that cargo runs: clippy, and tests in several profiles.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::Extent;
+use super::failed_tests::FailedTests;
+use crate::builds::LIBRARY;
+use crate::workspace::{cargo, cargo_command, root};
+
+/// They have no std: built together with the rest, they would get the std features of what they
+/// share with them. Most of them is tested from outside, end to end.
+const PRELOAD: &str = "lockwright-preload";
+const SWAP: &str = "lockwright-swap";
+/// The locks, and the test program that their models are.
+const LOCKS: &str = "lockwright";
+const MODELS: &str = "models";
+/// What is not built together with the rest of the workspace for its tests.
+pub(crate) const TESTED_APART: &[&str] = &[PRELOAD, SWAP, LOCKS];
+
+pub fn clippy() -> Result<(), String> {
+    cargo(&[
+        "clippy",
+        "--workspace",
+        "--exclude",
+        PRELOAD,
+        "--exclude",
+        SWAP,
+        "--all-targets",
+        "--",
+        "--deny",
+        "warnings",
+    ])?;
+    for library in [PRELOAD, SWAP] {
+        let checked = ["--package", library, "--lib", "--profile", LIBRARY];
+        cargo(&[&["clippy"], &checked[..], &["--", "--deny", "warnings"]].concat())?;
+    }
+    Ok(())
+}
+
+/// Programs that run end to end mostly sleep, so more of them than CPUs run at once.
+pub fn tests(extent: Extent) -> Result<(), String> {
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    let test = |arguments: &[&str]| {
+        let mut command = cargo_command();
+        command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
+        if extent == Extent::Whole {
+            command.env("LOCKWRIGHT_WHOLE", "1");
+        }
+        tests_pass(&mut command)
+    };
+    let mut rest = vec!["test", "--workspace", "--no-fail-fast"];
+    rest.extend(TESTED_APART.iter().flat_map(|package| ["--exclude", package]));
+    test(&["test", "--package", PRELOAD, "--lib"]).and(test(&rest)).and(tests_of_locks("dev", test))
+}
+
+/// Shipped code is optimised, and compilers have faults: runs some tests of code in other people's programs again. The
+/// locks and the rest take turns.
+pub fn release(extent: Extent) -> Result<(), String> {
+    let profile = "release-test";
+    let others = || {
+        let mut arguments = vec!["test", "--profile", profile, "--no-fail-fast"];
+        for package in ["lockwright-lab", "lockwright-engines", "lockwright-capi"] {
+            arguments.extend(["--package", package]);
+        }
+        cargo_test(&arguments)
+    };
+    match extent.turn(2) {
+        Some(0) => others(),
+        Some(_) => tests_of_locks(profile, cargo_test),
+        None => others().and(tests_of_locks(profile, cargo_test)),
+    }
+}
+
+/// All tests of the locks but their models, which are a check of their own.
+fn tests_of_locks(
+    profile: &str,
+    run: impl Fn(&[&str]) -> Result<(), String>,
+) -> Result<(), String> {
+    let dir = root().join("locks/lockwright/tests");
+    let entries = fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let programs = entries.flatten().map(|entry| entry.path()).filter(|path| {
+        path.extension().is_some_and(|extension| extension == "rs")
+            || path.join("main.rs").exists() && !path.ends_with(MODELS)
+    });
+    let names: Vec<String> =
+        programs.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    let mut arguments =
+        vec!["test", "--package", LOCKS, "--profile", profile, "--no-fail-fast", "--lib"];
+    for name in &names {
+        arguments.extend(["--test", name]);
+    }
+    run(&arguments).and(run(&["test", "--package", LOCKS, "--profile", profile, "--doc"]))
+}
+
+/// In so many parts the models' mutants take turns.
+const PARTS_OF_MUTANTS: usize = 6;
+
+/// Each model is a process of its own, and so is each of its mutants. That takes minutes, so the other tests leave it
+/// out.
+pub fn models(extent: Extent) -> Result<(), String> {
+    let mut cargo = cargo_command();
+    cargo.args(["test", "--package", LOCKS, "--test", MODELS]);
+    cargo.args(["--", "--ignored", "--nocapture"]);
+    if let Some(turn) = extent.turn(PARTS_OF_MUTANTS) {
+        cargo.env("LOCKWRIGHT_MUTANTS_PART", format!("{turn}/{PARTS_OF_MUTANTS}"));
+    }
+    tests_pass(&mut cargo)
+}
+
+/// As [`cargo`], of `cargo test`.
+pub fn cargo_test(arguments: &[&str]) -> Result<(), String> {
+    tests_pass(cargo_command().args(arguments))
+}
+
+/// Runs a command that tests, its output where ours goes.
+///
+/// # Errors
+/// If it fails: the command and its status in a line, and below it which tests failed and what they
+/// said.
+fn tests_pass(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().display().to_string();
+    let error = |e| format!("{program}: {e}");
+    let mut child = command.current_dir(root()).stdout(Stdio::piped()).spawn().map_err(error)?;
+    let output = child.stdout.take().expect("it was piped");
+    let failed = FailedTests::read(output, std::io::stdout());
+    let status = child.wait().map_err(error)?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}\n{failed}")) }
+}

@@ -1,5 +1,0 @@
-# A warehouse of three clerks and a stocktaking: crates/locks/examples/warehouse.rs.
-# packages: rustc
-cd "$REPOSITORY"
-cargo build --quiet --package lockwright --example warehouse
-watch check -- target/debug/examples/warehouse
