@@ -22,18 +22,7 @@ fn traced() -> Option<&'static Path> {
     static TOOL: OnceLock<Option<PathBuf>> = OnceLock::new();
     let tool = TOOL.get_or_init(|| {
         let tool = PathBuf::from(tool().get_program());
-        let built = tool.parent().expect("a folder");
-        let profile = match built.file_name().and_then(|name| name.to_str()) {
-            Some("debug") => "dev",
-            Some(other) => other,
-            None => panic!("{}", tool.display()),
-        };
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--package", "lockwright-bpf", "--profile", profile]);
-        cargo.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"));
-        cargo.arg("--target-dir").arg(built.parent().expect("the target directory"));
-        assert!(cargo.status().expect("cargo").success(), "{cargo:?} failed");
-        let probe = Command::new(built.join("lockwright-bpf"))
+        let probe = Command::new(tool.with_file_name("lockwright-bpf"))
             .arg("kernel")
             .stdin(Stdio::null())
             .output()
@@ -427,7 +416,7 @@ fn without_its_helper_the_tool_says_how_to_get_it() {
     let run = run(command);
     assert_eq!(run.code(), 125, "{}", run.stderr);
     assert!(run.stderr.contains("lockwright-bpf is not there"), "{}", run.stderr);
-    assert!(run.stderr.contains("cargo build -p lockwright-bpf"), "{}", run.stderr);
+    assert!(run.stderr.contains("cargo build -p lockwright-cli"), "{}", run.stderr);
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub const CRATES: &[Crate] = &[
         uses: &[
             "lockwright-report",
             "lockwright-analysis",
+            "lockwright-bpf",
             "lockwright-glibc",
             "lockwright-ledger",
             "lockwright-console",
@@ -137,7 +138,7 @@ pub const CRATES: &[Crate] = &[
         dir: "host/bpf",
         says: true,
         uses: &[],
-        floors: &[&["load"], &["messages"]],
+        floors: &[&["helper"], &["load"], &["messages"]],
     },
     // What is known of the C library's objects.
     Crate {

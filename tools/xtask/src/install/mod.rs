@@ -48,9 +48,7 @@ pub fn run(args: &InstallArgs) -> Result<(), String> {
 /// Builds what is installed, linked with the C library of the sysroot if one is given.
 fn build(sysroot: Option<&Path>) -> Result<(), String> {
     eprintln!("building the tool and the libraries (the first time, that takes minutes)");
-    // The first apart from the command, which so gets no more of lockwright-bpf than its messages.
     for (profile, package) in [
-        ("release", "lockwright-bpf"),
         ("release", "lockwright-cli"),
         ("release", "lockwright-lab-cli"),
         (LIBRARY, "lockwright-capi"),

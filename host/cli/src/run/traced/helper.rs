@@ -126,8 +126,8 @@ fn path() -> Result<PathBuf> {
     }
     let message = format!("{NAME} is not there, which loads BPF programs: {}", path.display());
     Err(Error::with_code(exit::OWN_FAILURE, message).help(
-        "install it into that directory: `cargo install lockwright-bpf`, or, in a checkout, \
-         `cargo build -p lockwright-bpf`",
+        "`cargo install` and the Debian package put both into one directory: install lockwright again, \
+         or, in a checkout, run `cargo build -p lockwright-cli`",
     ))
 }
 

@@ -1,3 +1,5 @@
+//! The program `lockwright-bpf`.
+//!
 //! `lockwright-bpf kernel [MILLISECONDS]` and `lockwright-bpf futexes [PID]`: counts until its
 //! standard input is closed, and then writes what it counted; with a number of milliseconds also
 //! what it counted so far, as often. Started by `lockwright meter`, not by people.
@@ -6,10 +8,11 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::process::ExitCode;
 
-use lockwright_bpf::load::{futexes, kernel};
-use lockwright_bpf::messages::{Message, Refusal};
+use crate::load::{futexes, kernel};
+use crate::messages::{Message, Refusal};
 
-fn main() -> ExitCode {
+/// Runs it with the process's arguments, on its standard streams.
+pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     // Ctrl-C is for the command, which then closes standard input.
