@@ -3,12 +3,11 @@
 //! in the kernel.
 //!
 //! Any thread that finds the lock free takes it, so that the lock is not idle while a waiter wakes
-//! up (*unfair*). One waiter is the *head*: it alone spins on the word. The others watch the word
-//! for some microseconds and then sleep (*queued*). They are woken one at a time, to be the next
-//! head. Two bounds make it fair. A head that has waited for [`PATIENCE`] sets FAIR, and then no
-//! thread takes the lock before it. A newcomer may become the head without having slept, but only
-//! until a waiter has slept for more than [`PATIENCE`] since the last wake-up. So a few running
-//! threads share the lock, and every waiter gets its turn.
+//! up (*unfair*). One waiter is the *head*: it alone spins. The others watch the word for some
+//! microseconds, sleep, and are woken one at a time to be the next head (*queued*). Two bounds make
+//! it fair. A head that has waited for [`PATIENCE`] sets FAIR, and then no thread takes the lock
+//! before it. A newcomer becomes the head without having slept only until a waiter has slept for more
+//! than [`PATIENCE`] since the last wake-up.
 //!
 //! ```text
 //!   31      30 29      18 17      12 11         9     6             5      4
@@ -17,41 +16,27 @@
 //!   | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
 //! ```
 //!
-//! Whether there are waiters or not, one instruction takes a free lock: it sets LOCKED and returns
-//! whether the bit was set. An unlock first reads SLOW_UNLOCK, which says whether any waiter needs
-//! something from it. Then it does one addition. The addition does not depend on the value read, as
-//! a compare-exchange would. So a lock that running threads steal from its waiters costs as little
-//! as one without waiters; on AMD's Zen 3 a compare-exchange that fails first doubles the cost.
+//! Each step below has its transition beside it, as (sleepers, head, lock):
 //!
-//! Two things follow. Only LOCKED can keep newcomers out: a lock that is free for the head alone is
-//! LOCKED and KEPT. And a waiter may set a bit between an unlocker's read and its addition. That
-//! unlocker wakes the waiter that it read about; FAIR takes effect from the next unlock on.
+//! ```text
+//!   sleepers   s   how many
+//!   head       0   none       1  awake      Z  asleep (HEAD_SLEEPS)
+//!              W   none yet: a sleeper is being woken to be it (WOKEN)
+//!              h   any of these
+//!   lock       0   free       1  held       K  free for the head alone (LOCKED and KEPT)
 //!
-//! How often a spinner looks depends on the sections. Each look takes the cache line from the owner.
-//! Where sections are long that costs little, and a lock that is free and not taken costs much; where
-//! they are short it is the other way round. So releases are counted in the word, and spinners look
-//! closely until they see that the lock changed hands between two looks; then they stay away for
-//! microseconds.
+//!              fetch_or, enter            enter                  spin
+//!   newcomer   (s,h,0) -> (s,h,1)   head  (s,0,1) -> (s,1,1)     (s,1,0) -> (s,0,1)
+//!   sleeper    (s,h,1) -> (s+1,h,1)       (s,W,1) -> (s-1,1,1)   (s,1,K) -> (s,0,1)
+//! ```
 //!
-//! The word is exchanged as a whole: what reads it after a byte of it was written waits until that
-//! store has reached the cache, which doubled an uncontended pair on AMD's Zen 3.
+//! `(0,0,0)` and `(0,0,1)` are the words 0 and LOCKED, apart from the count of releases. There is no
+//! other state, so the next owner may free the lock, threads need no storage of their own, and a
+//! signal handler waits like any other code.
 //!
-//! Without a head and without sleepers, the word is 0 or LOCKED, apart from the count of releases.
-//! There is no other state. The consequences:
-//!
-//! - An unlock does one store to the word and then knows only its address: the next owner may free
-//!   the lock.
-//! - A thread has no storage of its own: there is no limit to threads, the first wait of a thread
-//!   allocates nothing, and a signal handler waits like any other code.
-//! - The child of a fork sees its parent's waiters as bits of another generation, and clears them.
-//! - A waiter sleeps in the kernel, which keeps the order and lets threads of real-time priorities
-//!   go first. A head that spins does so for a bounded time and then sleeps as well, so a spinning
-//!   thread of the policy SCHED_FIFO never keeps the owner from its CPU for longer.
-//!
-//! Its limit: a head that is preempted while it spins is not noticed. Nobody has to wait
-//! for it, as running threads take the free lock meanwhile and others go to sleep; but sleepers are
-//! not woken until it runs again, for one time slice at most. A monitor in the kernel (FlexGuard,
-//! SOSP 2025) or a time slice extension would tell.
+//! Its limit: nobody notices a head that is preempted while it spins. Running threads take the free
+//! lock meanwhile, but sleepers are not woken until it runs again, for one time slice at most. A
+//! monitor in the kernel (FlexGuard, SOSP 2025) or a time slice extension would tell.
 //!
 //! `models/hybrid_mutex.pml` has the same steps, by the same names, for Spin: what changes here
 //! changes there.
@@ -221,9 +206,11 @@ impl<P: Platform> RawHybridMutex<P> {
         self.take() || self.take_from_parent()
     }
 
-    /// Takes the lock if it is free, even if there are waiters, without reading the word before.
+    /// Takes the lock if it is free, even if there are waiters, without reading the word before: a
+    /// compare-exchange that fails first doubles the cost on AMD's Zen 3.
     #[inline(always)]
     fn take(&self) -> bool {
+        // (s,h,0) -> (s,h,1). Of a lock that is held or kept, LOCKED is set already.
         // Acquire: pairs with the Release in `unlock_as`.
         self.word.fetch_or(LOCKED, Acquire) & LOCKED == 0
     }
@@ -271,6 +258,10 @@ impl<P: Platform> RawHybridMutex<P> {
         if !is_left_alone(seen, note) {
             return self.unlock_slow(seen, note);
         }
+        // (s,h,1) -> (s,h,0), where nobody needs more of it. It is an addition, which does not depend on
+        // the look as a compare-exchange would, and of the whole word: who reads it after a byte of it
+        // was written waits until that store has reached the cache. A waiter may have set a bit since
+        // the look: FAIR takes effect from the next unlock on, and `released_late` wakes.
         // LOCKED is set, so this makes it `released`. Release: pairs with the Acquires of the next
         // owner.
         let was = self.word.fetch_add(RELEASES.one() - LOCKED, Release);
@@ -312,10 +303,14 @@ impl<P: Platform> RawHybridMutex<P> {
                 let word = living::<P>(released(seen));
                 let wake = to_wake(word);
                 let free = match wake {
+                    // (s,Z,1) -> (s,1,0)
                     AS_HEAD => word & !HEAD_SLEEPS,
+                    // (s,0,1) -> (s,W,0)
                     AS_SLEEPER => word | WOKEN,
+                    // (s,h,1) -> (s,h,0)
                     _ => word,
                 };
+                // To K in place of 0.
                 let fair = free | note;
                 let is_kept = fair & FAIR != 0 && fair & WAITERS != 0;
                 (tidy(if is_kept { fair | KEPT | LOCKED } else { free }), wake)
@@ -367,7 +362,8 @@ const fn is_left_alone(word: u32, note: u32) -> bool {
     word & (needs | LOCKED) == LOCKED
 }
 
-/// The word without those who waited in a process that this one was forked from.
+/// The word without those who waited in a process that this one was forked from: a child sees them
+/// as bits of another generation.
 fn living<P: Platform>(word: u32) -> u32 {
     let of_ours = || GENERATION.of(word) == GENERATION.of(GENERATION.with(0, P::generation()));
     if word & WAITERS == 0 || of_ours() {
@@ -380,6 +376,11 @@ fn living<P: Platform>(word: u32) -> u32 {
 }
 
 /// When a thread that spins looks at the word.
+///
+/// Each look takes the cache line from the owner. Where sections are long that costs little, and a lock
+/// that is free and not taken costs much; where they are short it is the other way round. So releases
+/// are counted in the word. Spinners look closely until they see that the lock changed hands between
+/// two looks; then they stay away for microseconds.
 struct Looks {
     /// Pauses until the next look.
     pauses: u32,
@@ -468,8 +469,10 @@ impl<P: Platform> Wait<'_, P> {
             let sleepers = SLEEPERS.of(word);
             let mut admits = false;
             let (new, entered) = if word & LOCKED == 0 {
+                // (s,h,0) -> (s,h,1)
                 (word | LOCKED, Entered::Locked)
             } else if word & (HEAD | WOKEN) == 0 && sleepers == 0 {
+                // (0,0,1) -> (0,1,1)
                 (noted | HEAD, Entered::Head)
             } else if sleepers == SLEEPERS.mask() >> SLEEPERS.shift {
                 return Entered::Uncounted;
@@ -478,8 +481,11 @@ impl<P: Platform> Wait<'_, P> {
                 let due = word & (HEAD | WOKEN) == 0;
                 admits = due && is_due(word, now);
                 if due && !admits {
+                    // (s,0,1) -> (s,1,1), past the sleepers
                     (noted | HEAD, Entered::Head)
                 } else {
+                    // (s,h,1) -> (s+1,h,1), or where a sleeper's turn has come
+                    // (s,0,1) -> (s+1,W,1)
                     let counted = noted + SLEEPERS.one() + if admits { WOKEN } else { 0 };
                     let restart = admits || sleepers == 0;
                     let new = if restart { ADMITTED.with(counted, units(now)) } else { counted };
@@ -516,11 +522,13 @@ impl<P: Platform> Wait<'_, P> {
             }
             let left = seen.wrapping_sub(SLEEPERS.one());
             let (new, entered) = if seen & LOCKED == 0 {
-                // Also instead of the waiter that is being woken.
+                // (s,h,0) -> (s-1,h,1), and of W to 0: instead of the waiter that is being woken.
                 ((left & !WOKEN) | LOCKED, Entered::Locked)
             } else if seen & WOKEN != 0 && (slept || SLEEPERS.of(seen) == 1) {
+                // (s,W,1) -> (s-1,1,1)
                 ((left & !WOKEN) | HEAD, Entered::Head)
             } else if expired {
+                // (s,h,1) -> (s-1,h,1)
                 (left, Entered::TooLate)
             } else {
                 let until = (seen & WOKEN != 0).then(|| *nap.get_or_insert_with(|| P::now() + NAP));
@@ -567,13 +575,15 @@ impl<P: Platform> Wait<'_, P> {
         }
     }
 
-    /// Takes the lock as soon as it is free, if that is soon.
+    /// Takes the lock as soon as it is free, if that is soon: a head of the policy SCHED_FIFO must
+    /// not keep the owner from its CPU.
     fn spin(&self) -> bool {
         let word = &self.mutex.word;
         let mut looks = Looks::new(P::patience());
         loop {
             let seen = word.load(Relaxed);
             if !looks.is_too_soon(seen) && is_for_head(seen) {
+                // (s,1,0) -> (s,0,1) and (s,1,K) -> (s,0,1)
                 let new = tidy(seen & !(HEAD | HEAD_SLEEPS | FAIR | KEPT)) | LOCKED;
                 // Acquire: as in `take`.
                 if word.compare_exchange(seen, new, Acquire, Relaxed).is_ok() {
@@ -592,8 +602,8 @@ impl<P: Platform> Wait<'_, P> {
         let word = &self.mutex.word;
         let mut seen = word.load(Relaxed);
         while seen & FAIR == 0 {
-            // A newcomer sets LOCKED without reading the word, so a free lock has to be kept at
-            // once.
+            // (s,1,1) -> (s,1,1) with FAIR, so that its release makes it K. A newcomer sets LOCKED
+            // without reading the word, so a free lock has to be kept at once: (s,1,0) -> (s,1,K).
             let kept = if seen & LOCKED == 0 { KEPT | LOCKED } else { 0 };
             // Relaxed: it concerns no memory but the word, and continues the unlocker's release
             // sequence, which `spin` acquires.
@@ -612,6 +622,7 @@ impl<P: Platform> Wait<'_, P> {
         let word = &self.mutex.word;
         let mut seen = word.load(Relaxed);
         while !is_for_head(seen) && !self.is_of_parent() {
+            // (s,1,1) -> (s,Z,1)
             let asleep = tidy(seen | HEAD_SLEEPS);
             // Relaxed: it concerns no memory but the word.
             match word.compare_exchange(seen, asleep, Relaxed, Relaxed) {
@@ -633,7 +644,8 @@ impl<P: Platform> Wait<'_, P> {
         let mut seen = word.load(Relaxed);
         loop {
             let word_left = seen & !(HEAD | HEAD_SLEEPS | FAIR | KEPT);
-            // An unlock may have relied on us.
+            // (s,1,1) -> (s,0,1), and the caller gives up. An unlock may have relied on the head:
+            // (s,1,0) -> (s,0,1) and (s,1,K) -> (s,0,1), and the lock is the caller's.
             let free = is_for_head(seen);
             // Acquire: as in `take`, if it takes the lock.
             match word.compare_exchange(seen, tidy(word_left) | LOCKED, Acquire, Relaxed) {
