@@ -45,7 +45,7 @@ fn the_comparisons_are_drawn() {
     command.args(["bench", "tables", "--smoke", "--only", "3", "--plot"]).arg(&plots);
     let run = run(command);
     assert_eq!(run.code(), 0, "{}", run.stderr);
-    let svg = std::fs::read_to_string(plots.join("document3-1-times.svg")).expect("a plot");
+    let svg = std::fs::read_to_string(plots.join("rwsem-trylock-1-times.svg")).expect("a plot");
     for text in ["<svg", "exchanges a success, load first, threads: 40", "published", "<circle"] {
         assert!(svg.contains(text), "{text}: {svg}");
     }

@@ -5,27 +5,27 @@
 //! patches undone, programs) are [`Parts`], which `cargo xtask bench tables` builds; where one is
 //! missing, its rows say so.
 
-mod document;
-mod document0;
-mod document1;
-mod document2;
-mod document3;
-mod document4;
-mod document4_builds;
+mod bkl;
+mod debugobjects;
 mod instructions;
 mod kernels;
 mod later;
+mod lockdep;
 mod page;
 mod plot;
 mod programs;
+mod publication;
+mod pvqspinlock;
+mod pvqspinlock_builds;
+mod rwsem_trylock;
 mod workload;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_below};
-pub use document2::published as bkl;
+pub use bkl::published as bkl_published;
 pub use page::Page;
+pub use publication::{Block, Comparison, Here, Publication, Row, Unit, Verdict, is_below};
 
 use crate::bench;
 use crate::parts::Parts;
@@ -61,15 +61,15 @@ impl Options {
 pub type Progress<'p> = &'p mut dyn FnMut(&str);
 
 /// Measures one document.
-type Measure = fn(&Options, Progress<'_>) -> Result<Document, String>;
+type Measure = fn(&Options, Progress<'_>) -> Result<Publication, String>;
 
 /// Every document by its number.
 const DOCUMENTS: [(u8, Measure); 5] = [
-    (0, document0::measure),
-    (1, document1::measure),
-    (2, document2::measure),
-    (3, document3::measure),
-    (4, document4::measure),
+    (0, lockdep::measure),
+    (1, debugobjects::measure),
+    (2, bkl::measure),
+    (3, rwsem_trylock::measure),
+    (4, pvqspinlock::measure),
 ];
 
 /// The author, subject and year of a document, by which pages name it.
@@ -81,6 +81,18 @@ pub fn name(document: u8) -> &'static str {
         3 => "Song's rwsem patch (2021)",
         4 => "Long's hybrid pvqspinlock (2017)",
         _ => "a publication",
+    }
+}
+
+/// The subject of a document, by which its files are named.
+fn subject(document: u8) -> &'static str {
+    match document {
+        0 => "lockdep",
+        1 => "debugobjects",
+        2 => "bkl",
+        3 => "rwsem-trylock",
+        4 => "pvqspinlock",
+        _ => "publication",
     }
 }
 

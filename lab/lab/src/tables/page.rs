@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::document::{Comparison, Document, Here, Row, Verdict};
+use super::publication::{Comparison, Here, Publication, Row, Verdict};
 use super::{Options, later, name, plot};
 use crate::bench::{Plot, Section};
 
@@ -13,12 +13,12 @@ pub struct Page {
     /// What it ran on.
     machine: Vec<(String, String)>,
     options: Options,
-    documents: Vec<Document>,
+    documents: Vec<Publication>,
 }
 
 impl Page {
     /// The page of `documents`, measured just now.
-    pub(super) fn new(options: &Options, documents: Vec<Document>) -> Self {
+    pub(super) fn new(options: &Options, documents: Vec<Publication>) -> Self {
         let mut machine = lockwright_measure::machine::describe(&[]);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         machine.push(("load at the end".to_owned(), load.trim().to_owned()));
@@ -97,12 +97,12 @@ impl Page {
             "machine": machine,
             "rounds": self.options.rounds,
             "smoke": self.options.smoke,
-            "documents": self.documents.iter().map(Document::json).collect::<Vec<_>>(),
+            "documents": self.documents.iter().map(Publication::json).collect::<Vec<_>>(),
         })
     }
 }
 
-fn one(out: &mut String, document: &Document) {
+fn one(out: &mut String, document: &Publication) {
     let _ = writeln!(out, "\n## {}: {}\n", name(document.number), document.title);
     let _ = writeln!(out, "{}\n", document.source);
     for paragraph in &document.method {

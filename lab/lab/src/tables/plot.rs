@@ -4,11 +4,11 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
-use super::document::{Comparison, Document, Here, Row, Unit};
+use super::publication::{Comparison, Here, Publication, Row, Unit};
 use crate::bench::Plot;
 
 /// A plot for each comparison, or for each unit of one that has several; none where nothing was measured.
-pub fn plots(documents: &[Document]) -> Vec<Plot> {
+pub fn plots(documents: &[Publication]) -> Vec<Plot> {
     let mut plots = Vec::new();
     for document in documents {
         for (number, comparison) in (1..).zip(&document.comparisons) {
@@ -20,8 +20,8 @@ pub fn plots(documents: &[Document]) -> Vec<Plot> {
             }
             for unit in units {
                 let name = format!(
-                    "document{}-{number}-{}.svg",
-                    document.number,
+                    "{}-{number}-{}.svg",
+                    super::subject(document.number),
                     unit.name().replace(' ', "-")
                 );
                 let svg = draw(comparison, unit).expect("it is drawn into memory");
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
     use lockwright_measure::stats::Estimate;
 
-    fn document(rows: Vec<Row>) -> Document {
-        Document {
+    fn document(rows: Vec<Row>) -> Publication {
+        Publication {
             number: 3,
             title: "",
             source: "",
@@ -169,7 +169,7 @@ mod tests {
             Row::new("a third", Unit::Seconds, Some(1.0), Here::Nothing("no such machine")),
         ])]);
         let [plot] = &plots[..] else { panic!("one of them has figures of this machine") };
-        assert_eq!(plot.name, "document3-1-times.svg");
+        assert_eq!(plot.name, "rwsem-trylock-1-times.svg");
         for text in ["Locks &amp; builds", "the first", "the second"] {
             assert!(plot.svg.contains(text), "{text}: {}", plot.svg);
         }

@@ -25,15 +25,15 @@ macro_rules! presets {
 }
 
 presets! {
-    "e5-2699v3": "2 sockets of 18 cores, Haswell, no SMT: document 4";
-    "e5-2699v3-smt": "2 sockets of 18 cores, Haswell, 72 threads: document 1";
-    "e5-2620v4": "2 sockets of 8 cores, Broadwell, 32 threads: document 4";
-    "e5-2650": "2 sockets of 10 cores, Haswell-EP (v3), 40 threads: document 3";
-    "skylake-22": "1 socket of 22 cores, Skylake-SP, 44 threads: document 0";
-    "broadwell-72": "4 sockets of 18 cores, Broadwell-EX, 144 threads: document 0";
+    "e5-2699v3": "2 sockets of 18 cores, Haswell, no SMT: Long's hybrid pvqspinlock (2017)";
+    "e5-2699v3-smt": "2 sockets of 18 cores, Haswell, 72 threads: Long's debugobjects patches (2019)";
+    "e5-2620v4": "2 sockets of 8 cores, Broadwell, 32 threads: Long's hybrid pvqspinlock (2017)";
+    "e5-2650": "2 sockets of 10 cores, Haswell-EP (v3), 40 threads: Song's rwsem patch (2021)";
+    "skylake-22": "1 socket of 22 cores, Skylake-SP, 44 threads: Long's lockdep patches (2018)";
+    "broadwell-72": "4 sockets of 18 cores, Broadwell-EX, 144 threads: Long's lockdep patches (2018)";
     "e7-8895v3": "4 sockets of 18 cores, Haswell-EX, 144 threads: CNA's";
     "e7-4830v3": "4 sockets of 12 cores, Haswell-EX, no SMT: LiTL's";
-    "pentium3-8": "8 sockets of one core, Pentium III Xeon on a bus: document 2";
+    "pentium3-8": "8 sockets of one core, Pentium III Xeon on a bus: Hansen's BKL patches (2002)";
     "xeon-8580": "2 sockets of 60 cores, Emerald Rapids, 240 threads: parking_lot's change 419";
     "epyc-9654": "2 sockets of 12 complexes of 8 cores, Zen 4, 384 threads";
 }

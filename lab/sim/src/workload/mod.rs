@@ -75,7 +75,7 @@ pub struct UnknownLock(pub String);
 pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "micro",
-        about: "document 4's microbenchmark: lock, count, unlock, as fast as can be",
+        about: "the microbenchmark of Long's hybrid pvqspinlock (2017): lock, count, unlock, as fast as can be",
         shapes: None,
         run: |run, lock| Ok(micro::run(run, kind(run, lock)?)),
     },
@@ -105,25 +105,25 @@ pub const WORKLOADS: &[Workload] = &[
     },
     Workload {
         name: "pages",
-        about: "document 3's page toucher: page faults under one rwsem, read by a trylock",
+        about: "the page toucher of Song's rwsem patch (2021): page faults under one rwsem, read by a trylock",
         shapes: Some(pages::NAMES),
         run: pages::run,
     },
     Workload {
         name: "bkl",
-        about: "document 2's dbench below the big kernel lock, before and after the patches",
+        about: "dbench below the big kernel lock, before and after Hansen's BKL patches (2002)",
         shapes: Some(bkl::NAMES),
         run: bkl::run,
     },
     Workload {
         name: "pools",
-        about: "document 1's build below debugobjects, before and after the patches",
+        about: "a build below debugobjects, before and after Long's patches (2019)",
         shapes: Some(pools::NAMES),
         run: pools::run,
     },
     Workload {
         name: "checked",
-        about: "document 0's build below lockdep, before and after the patches",
+        about: "a build below lockdep, before and after Long's patches (2018)",
         shapes: Some(checked::NAMES),
         run: checked::run,
     },

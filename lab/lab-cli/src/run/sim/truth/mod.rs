@@ -1,15 +1,15 @@
 //! `lockwright-lab sim --truth`: compares simulated with published figures, and says whether they
 //! agree.
 
+mod bkl;
 mod cna;
-mod document0;
-mod document1;
-mod document2;
-mod document3;
-mod document4;
+mod debugobjects;
 mod judgement;
 mod litl;
+mod lockdep;
 mod parking_lot;
+mod pvqspinlock;
+mod rwsem_trylock;
 mod zio;
 
 use std::fmt::Write;
@@ -36,11 +36,11 @@ pub struct Truth {
 pub fn compare(seconds: f64, seed: u64) -> Truth {
     let mut truth = Truth { seconds, seed, ..Truth::default() };
     let mut runner = Runner { seconds, seed, status: Status::new(), runs: 0, failed: Vec::new() };
-    document0::run(&mut runner, &mut truth);
-    document1::run(&mut runner, &mut truth);
-    document2::run(&mut runner, &mut truth);
-    document3::run(&mut runner, &mut truth);
-    document4::run(&mut runner, &mut truth);
+    lockdep::run(&mut runner, &mut truth);
+    debugobjects::run(&mut runner, &mut truth);
+    bkl::run(&mut runner, &mut truth);
+    rwsem_trylock::run(&mut runner, &mut truth);
+    pvqspinlock::run(&mut runner, &mut truth);
     cna::run(&mut runner, &mut truth);
     litl::run(&mut runner, &mut truth);
     parking_lot::run(&mut runner, &mut truth);

@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use super::document::{Comparison, Document, Here, Row, Unit, Verdict, is_below};
-use super::{Options, Progress, document4_builds};
+use super::publication::{Comparison, Here, Publication, Row, Unit, Verdict, is_below};
+use super::{Options, Progress, pvqspinlock_builds};
 use crate::bench::over_commit::{self, HYBRID, Measured, UNFAIR, threads};
 use crate::bench::published::{Locks, OVER_COMMIT, OverCommit};
 
@@ -14,12 +14,12 @@ const BACK_TO_BACK: u32 = 0;
 ///
 /// # Errors
 /// If figures are not to be believed.
-pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, String> {
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication, String> {
     let measured =
         over_commit::measure(&options.of_locks(), progress).map_err(|f| f.to_string())?;
-    let builds = document4_builds::measure(options, progress)?;
+    let builds = pvqspinlock_builds::measure(options, progress)?;
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    Ok(Document {
+    Ok(Publication {
         number: 4,
         title: "locking/pvqspinlock: Implement hybrid PV queued/unfair locks",
         source: "Waiman Long, November 2017, 11752adb68; 36 cores of two Xeon E5-2699 v3.",

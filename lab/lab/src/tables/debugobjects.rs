@@ -6,8 +6,8 @@ use std::thread;
 
 use serde_json::json;
 
-use super::document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_below};
 use super::programs::{self, Ledgers, Run, median, more, number, ratio};
+use super::publication::{Block, Comparison, Here, Publication, Row, Unit, Verdict, is_below};
 use super::workload::{self, Workload};
 use super::{Options, Progress};
 use crate::bench::published::POOLS;
@@ -77,7 +77,7 @@ struct Measured {
 ///
 /// # Errors
 /// If what is there does not run to its end, or to another result.
-pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, String> {
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication, String> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let objects = ["--units", "400", "--scopes", "128"];
     let (mut all, mut comparisons) = (Vec::new(), Vec::new());
@@ -108,7 +108,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
                 .map_or_else(String::new, |o| in_the_documents_fields(&o.statistics)),
         })
     });
-    Ok(Document {
+    Ok(Publication {
         number: 1,
         title: "debugobjects: Reduce global pool_lock contention",
         source: "Waiman Long, May 2019, linux-kernel; two Haswells of 36 cores and 72 threads.",

@@ -6,7 +6,7 @@ use crate::bench::Section;
 use lockwright_measure::stats::Estimate;
 
 /// One document.
-pub struct Document {
+pub struct Publication {
     /// Its number.
     pub number: u8,
     /// What it is about.
@@ -193,7 +193,7 @@ impl Verdict {
     }
 }
 
-impl Document {
+impl Publication {
     /// For machines.
     pub(super) fn json(&self) -> Value {
         let row = |row: &Row| {

@@ -6,9 +6,9 @@ use std::thread;
 
 use serde_json::json;
 
-use super::document::{Comparison, Document, Here, Row, TOO_SMALL, Unit, Verdict, is_below};
 use super::kernels::{CHECKED, DEBUG, EACH, Kernel, NATIVE, SHIPPED, UNDONE};
 use super::programs::{self, Ledgers, Run, median, more, ratio};
+use super::publication::{Comparison, Here, Publication, Row, TOO_SMALL, Unit, Verdict, is_below};
 use super::workload::{self, Workload};
 use super::{Options, Progress, instructions};
 use crate::bench::Section;
@@ -47,7 +47,7 @@ struct Measured {
 ///
 /// # Errors
 /// If what is there does not run to its end, or to another result.
-pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, String> {
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication, String> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut whole = Vec::new();
     let mut comparisons = Vec::new();
@@ -88,7 +88,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
     verdicts.extend(counts.as_deref().ok().and_then(by_instructions));
     let mut sections: Vec<_> = whole.iter().chain(&by_threads).map(section).collect();
     sections.push(instructions::section(&counts));
-    Ok(Document {
+    Ok(Publication {
         number: 0,
         title: "locking/lockdep: Improve lockdep performance",
         source: "Waiman Long, October 2018, linux-kernel; Skylake of 22 cores and 44 threads, four Broadwells of 72 \

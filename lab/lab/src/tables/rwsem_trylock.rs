@@ -1,6 +1,6 @@
 //! Long's 2021 rwsem patch: the reader-writer semaphore's trylock that loads first.
 
-use super::document::{Comparison, Document, Here, Row, Unit, Verdict, is_below};
+use super::publication::{Comparison, Here, Publication, Row, Unit, Verdict, is_below};
 use super::{Options, Progress};
 use crate::bench::published::{TRYLOCK, Trylock};
 use crate::bench::trylock::{self, Measured};
@@ -13,10 +13,10 @@ const MANY: usize = 40;
 ///
 /// # Errors
 /// If figures are not to be believed.
-pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, String> {
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication, String> {
     let measured = trylock::measure(&options.of_locks(), progress).map_err(|f| f.to_string())?;
     let verdicts = measured.iter().flat_map(verdicts).collect();
-    Ok(Document {
+    Ok(Publication {
         number: 3,
         title: "locking/rwsem: Optimize down_read_trylock() under highly contended case",
         source: "Muchun Song, November 2021, linux-kernel; Xeon E5-2650.",

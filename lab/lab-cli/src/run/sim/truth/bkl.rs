@@ -1,6 +1,6 @@
 //! Hansen's 2002 patches: the big kernel lock under dbench on 8 CPUs, as lockmeter saw it.
 
-use lockwright_lab::tables::bkl::{AFTER, BEFORE};
+use lockwright_lab::tables::bkl_published::{AFTER, BEFORE};
 
 use super::{Runner, Source, Truth};
 

@@ -5,8 +5,8 @@ use std::thread;
 
 use serde_json::json;
 
-use super::document::{Comparison, Here, Row, Unit, Verdict, is_below};
 use super::programs::{self, Ledgers, Run, median, number, ratio};
+use super::publication::{Comparison, Here, Row, Unit, Verdict, is_below};
 use super::workload;
 use super::{Options, Progress};
 use crate::bench::published::{BUILDS, Build};

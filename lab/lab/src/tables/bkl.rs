@@ -5,8 +5,8 @@
 pub mod published;
 mod runs;
 
-use super::document::{
-    Block, Comparison, Document, Here, NONE_BEFORE, Row, Unit, Verdict, is_below,
+use super::publication::{
+    Block, Comparison, Here, NONE_BEFORE, Publication, Row, Unit, Verdict, is_below,
 };
 use super::{Options, Progress};
 use lockwright_measure::stats::{self, Estimate};
@@ -17,14 +17,14 @@ use runs::{Arm, Run, Runs};
 ///
 /// # Errors
 /// If the program fails, finds its file system inconsistent, or cannot be measured.
-pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, String> {
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication, String> {
     let runs = match options.parts.find("bkl_fs") {
         Ok(program) => Ok(runs::measure(options, &program, progress)?),
         Err(why) => Err(why),
     };
     let of = Figures(runs.as_ref().map_err(String::clone));
     let clients = runs::clients();
-    Ok(Document {
+    Ok(Publication {
         number: 2,
         title: "BKL removal patches for 2.4.17",
         source: "Dave Hansen, 2002; dbench on Linux 2.4.17, on 8 CPUs as its waiting time tells.",
