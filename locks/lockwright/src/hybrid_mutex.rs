@@ -16,7 +16,7 @@
 //!   | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
 //! ```
 //!
-//! Each step below has its transition beside it, as (sleepers, head, lock):
+//! At each step below stands its transition, as (sleepers, head, lock):
 //!
 //! ```text
 //!   sleepers   s   how many
@@ -210,7 +210,7 @@ impl<P: Platform> RawHybridMutex<P> {
     /// compare-exchange that fails first doubles the cost on AMD's Zen 3.
     #[inline(always)]
     fn take(&self) -> bool {
-        // (s,h,0) -> (s,h,1). Of a lock that is held or kept, LOCKED is set already.
+        // (s,h,0) -> (s,h,1). If the lock is held or kept, LOCKED is set already.
         // Acquire: pairs with the Release in `unlock_as`.
         self.word.fetch_or(LOCKED, Acquire) & LOCKED == 0
     }
@@ -259,8 +259,8 @@ impl<P: Platform> RawHybridMutex<P> {
             return self.unlock_slow(seen, note);
         }
         // (s,h,1) -> (s,h,0), where nobody needs more of it. It is an addition, which does not depend on
-        // the look as a compare-exchange would, and of the whole word: who reads it after a byte of it
-        // was written waits until that store has reached the cache. A waiter may have set a bit since
+        // the look as a compare-exchange would, and of the whole word: a thread that reads it after a
+        // byte of it was written waits until that store has reached the cache. A waiter may have set a bit since
         // the look: FAIR takes effect from the next unlock on, and `released_late` wakes.
         // LOCKED is set, so this makes it `released`. Release: pairs with the Acquires of the next
         // owner.
@@ -310,7 +310,7 @@ impl<P: Platform> RawHybridMutex<P> {
                     // (s,h,1) -> (s,h,0)
                     _ => word,
                 };
-                // To K in place of 0.
+                // To K instead of 0.
                 let fair = free | note;
                 let is_kept = fair & FAIR != 0 && fair & WAITERS != 0;
                 (tidy(if is_kept { fair | KEPT | LOCKED } else { free }), wake)
