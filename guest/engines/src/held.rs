@@ -21,7 +21,7 @@ use lockwright_ledger::Writer;
 use lockwright_ledger::rows::StackWords;
 
 use crate::compare;
-use crate::near::near;
+use crate::search::search;
 
 /// What an engine notes of a held lock.
 ///
@@ -263,10 +263,10 @@ impl<E: Entry> HeldStack<E> {
     /// Position of the innermost entry for `addr`. Among thousands, an entry near the last gap is
     /// preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
-        // SAFETY: `near` asks only for positions below the depth, and entry `i + 1` of those is in
+        // SAFETY: `search` asks only for positions below the depth, and entry `i + 1` of those is in
         // the array.
         let is_it = |i: usize| unsafe { addr_of(self.entry(i as u32 + 1)) } == addr;
-        near(self.depth() as usize, self.0.gap as usize, is_it).0.map(|i| i as u32 + 1)
+        search(self.depth() as usize, self.0.gap as usize, is_it).0.map(|i| i as u32 + 1)
     }
 
     /// Gives entry `i` up, wherever it is. Below the top it leaves a gap, until

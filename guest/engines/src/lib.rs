@@ -7,6 +7,7 @@
 
 #![no_std]
 
+mod capture;
 mod compare;
 pub mod core_lock;
 pub mod debugobjects;
@@ -14,26 +15,12 @@ mod held;
 pub mod index;
 pub mod lockdep;
 pub mod lockmeter;
-mod near;
+mod search;
+mod shared;
 mod shared_row;
+mod trial;
 pub mod wakes;
 
-pub use lockdep::Capture;
-
-/// What the engines of one process share: the ledger, and the call stacks in it.
-pub trait Shared {
-    /// The ledger.
-    fn writer(&mut self) -> &mut lockwright_ledger::Writer;
-    /// Interns the stack that `capture` takes; 0 where there is none or no room.
-    fn captured(&mut self, capture: Capture<'_>) -> u32;
-}
-
-/// A candidate, of the held locks: the host wants to know whether the function that took it returns
-/// with it, and is reminded of this when the lock is released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trial {
-    /// A return address within the function that is tried.
-    pub address: u64,
-    /// Where its frame ends, as the host encodes it.
-    pub frame: u64,
-}
+pub use self::capture::Capture;
+pub use self::shared::Shared;
+pub use self::trial::Trial;

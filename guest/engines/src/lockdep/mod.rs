@@ -47,6 +47,8 @@ mod wait;
 mod wakeup;
 mod walk;
 
+pub use crate::capture::{Capture, MAX_FRAMES};
+
 pub use self::annotate::MAX_NAME;
 pub use self::birth::Stretch;
 pub use self::cache::Cache;
@@ -104,9 +106,3 @@ pub struct Acquire {
     /// Return address of the call, or what else the host tells call sites apart by.
     pub site: u64,
 }
-
-/// Fills a buffer with return addresses, innermost first, and says how many.
-pub type Capture<'a> = &'a mut dyn FnMut(&mut [u64]) -> usize;
-
-/// Longest stack that is recorded.
-pub const MAX_FRAMES: usize = lockwright_ledger::layout::MAX_FRAMES;

@@ -3,7 +3,7 @@
 use lockwright_ledger::Writer;
 
 use super::{Capture, Core};
-use crate::Shared;
+use crate::shared::Shared;
 
 impl Shared for Core {
     fn writer(&mut self) -> &mut Writer {

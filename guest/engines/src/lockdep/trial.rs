@@ -5,8 +5,8 @@ use lockwright_ledger::rows::Held;
 
 use super::entry::{ON_TRIAL, is_last_release, mark};
 use super::thread::ThreadState;
-use crate::Trial;
 use crate::held::update;
+use crate::trial::Trial;
 
 impl ThreadState {
     /// Makes the lock of the reserved entry a candidate.

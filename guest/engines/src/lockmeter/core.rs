@@ -9,9 +9,10 @@ use super::cell::{CellRef, Missing};
 use super::pending::Waits;
 use super::runs;
 use super::thread::{MeterThread, Slot};
+use crate::capture::Capture;
 use crate::held::HeldStack;
 use crate::index::{Index, hash};
-use crate::{Capture, Shared};
+use crate::shared::Shared;
 
 /// Slots of a thread's first index, and elements of its first array of held locks.
 const FIRST_SLOTS: u64 = 64;

@@ -11,8 +11,8 @@ use super::board::Place;
 use super::cell::CellRef;
 use super::pending::{CONTENTIONS, Waits};
 use super::thread::{MeterThread, RESERVED, SHARED, Waiting, change_flags, set_since};
-use crate::Trial;
 use crate::held::set_addr;
+use crate::trial::Trial;
 
 /// A wait for a lock, from its beginning to its end.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,8 @@ use lockwright_ledger::rows::meter::{Meter, Metered};
 
 use super::cell::CellRef;
 use super::pending::{PENDING, Pending, PendingAt};
-use crate::Trial;
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
+use crate::trial::Trial;
 
 /// [`Metered::flags`]: given up in the middle of the stack, to be removed.
 const DEAD: u32 = 1 << 31;

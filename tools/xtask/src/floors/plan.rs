@@ -99,7 +99,8 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["lockdep", "lockmeter", "debugobjects"],
             &["core_lock", "held", "index", "wakes"],
-            &["compare", "near", "shared_row"],
+            &["compare", "search", "shared", "shared_row", "trial"],
+            &["capture"],
         ],
     },
     // What both libraries must know before a process executes a program.

@@ -13,7 +13,7 @@ const AROUND: usize = 32;
 
 /// Index, below `len`, of an entry of which `is_it` is true, and how many were looked at: the innermost
 /// of the last [`TOP`], or else the innermost of those around `last`, or else the innermost.
-pub fn near(len: usize, last: usize, is_it: impl Fn(usize) -> bool) -> (Option<usize>, usize) {
+pub fn search(len: usize, last: usize, is_it: impl Fn(usize) -> bool) -> (Option<usize>, usize) {
     let top = len.saturating_sub(TOP);
     let end = (last + AROUND).min(top);
     let start = last.saturating_sub(AROUND).min(end);
@@ -40,7 +40,7 @@ mod tests {
         let mut held: Vec<usize> = (0..10_000).collect();
         let (mut last, mut sum) = (0, 0);
         for lock in order {
-            let (found, looked) = near(held.len(), last, |i| held[i] == lock);
+            let (found, looked) = search(held.len(), last, |i| held[i] == lock);
             assert_eq!(found, Some(lock));
             sum += looked;
             held[lock] = usize::MAX;
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn of_few_the_innermost_is_found() {
         let held = [7, 8, 7, 9];
-        assert_eq!(near(4, 0, |i| held[i] == 7), (Some(2), 2));
-        assert_eq!(near(4, 4, |i| held[i] == 1), (None, 4));
+        assert_eq!(search(4, 0, |i| held[i] == 7), (Some(2), 2));
+        assert_eq!(search(4, 4, |i| held[i] == 1), (None, 4));
     }
 }

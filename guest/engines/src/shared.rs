@@ -1,0 +1,14 @@
+//! What the engines of one process share: the ledger, and the call stacks in it. lockdep's core keeps
+//! both for the other engines, too.
+
+use lockwright_ledger::Writer;
+
+use crate::capture::Capture;
+
+/// See the module.
+pub trait Shared {
+    /// The ledger.
+    fn writer(&mut self) -> &mut Writer;
+    /// Interns the stack that `capture` takes; 0 where there is none or no room.
+    fn captured(&mut self, capture: Capture<'_>) -> u32;
+}
