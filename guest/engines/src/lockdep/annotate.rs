@@ -9,14 +9,13 @@ use lockwright_ledger::rows::{
     Class, Evidence, Finding, Held, Lock, Node, Order, Segment, finding_kind, mode, wait_type,
 };
 
+use super::acquire::{Acquire, Ident};
 use super::classes::Origin;
 use super::core::Core;
-use super::entry::{DEAD, PINNED, change_flags, is_last_release, mark, unmark};
-use super::key::hash;
+use super::key::{hash, text_hash};
 use super::misuse::Misuse;
 use super::thread::ThreadState;
-use super::{Acquire, Capture, Ident};
-use crate::held::{set_addr, update};
+use crate::capture::Capture;
 use crate::index::Index;
 
 /// What the core keeps for annotations.
@@ -40,15 +39,6 @@ impl Annotations {
         let key = hash(&[u64::from(parents)]);
         self.inherited_wait_types.get(writer, key).unwrap_or(wait_type::UNKNOWN)
     }
-}
-
-/// Hash of a text.
-pub(super) fn text_hash(text: &[u8]) -> u64 {
-    text.chunks(8).fold(text.len() as u64, |h, chunk| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        hash(&[h, u64::from_le_bytes(word)])
-    })
 }
 
 impl Core {
@@ -266,84 +256,3 @@ impl Core {
 
 /// Longest name that is kept.
 pub const MAX_NAME: usize = 255;
-
-impl ThreadState {
-    /// Pins the held lock `addr`: it must not be released before [`ThreadState::unpin`]. `stack`
-    /// says where, and is not 0. Gives what unpinning wants; `None` if the lock is not held.
-    pub fn pin(&mut self, addr: u64, stack: u32) -> Option<u32> {
-        let i = self.find(addr)?;
-        let mut before = 0;
-        let pin = |held: &mut Held| {
-            before = if held.flags & PINNED != 0 { held.pin } else { 0 };
-            held.pin = stack;
-            mark(held, PINNED);
-        };
-        // SAFETY: `find` gave a valid position.
-        unsafe { update(self.entry(i), pin) };
-        Some(before)
-    }
-
-    /// Takes the last pin back, `before` being what pinning gave. False if the lock is not held.
-    pub fn unpin(&mut self, addr: u64, before: u32) -> bool {
-        let Some(i) = self.find(addr) else { return false };
-        let unpin = |held: &mut Held| {
-            held.pin = before;
-            if before == 0 {
-                unmark(held, PINNED);
-            }
-        };
-        // SAFETY: `find` gave a valid position.
-        unsafe { update(self.entry(i), unpin) };
-        true
-    }
-
-    /// Where the held lock `addr`, which is about to be released for good, was pinned.
-    pub fn pinned(&self, addr: u64) -> Option<u32> {
-        let held = self.held_of(addr)?;
-        (held.flags & PINNED != 0 && is_last_release(&held)).then_some(held.pin)
-    }
-
-    /// The reserved entry of instance `inst`, wherever it is: between the steps of an annotated
-    /// acquisition, the program may take other locks.
-    fn reserved_entry(&self, inst: u32) -> Option<*mut Held> {
-        let is_reserved =
-            |held: &Held| held.addr == 0 && held.inst == inst && held.flags & DEAD == 0;
-        let i = self.held().rposition(|held| is_reserved(&held))?;
-        Some(self.entry(i as u32 + 1))
-    }
-
-    /// An acquisition of `inst` is under way.
-    pub fn has_reserved(&self, inst: u32) -> bool {
-        self.reserved_entry(inst).is_some()
-    }
-
-    /// The lock whose acquisition is under way is held now. False if none is under way.
-    pub fn acquired_reserved(&mut self, addr: u64, inst: u32) -> bool {
-        let Some(at) = self.reserved_entry(inst) else { return false };
-        if at == self.top() {
-            self.acquired(addr);
-            return true;
-        }
-        self.count(at);
-        // SAFETY: `reserved_entry` returns an entry in this thread's own array.
-        unsafe { set_addr(at, addr) };
-        true
-    }
-
-    /// The lock whose acquisition is under way could not be taken.
-    pub fn abandon_reserved(&mut self, inst: u32) {
-        let Some(at) = self.reserved_entry(inst) else { return };
-        if at == self.top() {
-            self.abandon();
-        } else {
-            // SAFETY: `reserved_entry` returns an entry in this thread's own array.
-            unsafe { change_flags(at, DEAD, 0) };
-            self.set_dirty();
-        }
-    }
-
-    /// The thread's row says that it waits for `addr`.
-    pub fn is_waiting_for(&self, addr: u64) -> bool {
-        self.row.wait_seq & 1 == 1 && self.row.wait_addr == addr
-    }
-}

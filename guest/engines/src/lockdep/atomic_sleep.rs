@@ -4,10 +4,11 @@
 
 use lockwright_ledger::rows::{Class, Held, Node, finding_kind, held_flag, wait_type};
 
+use super::acquire::Ident;
 use super::core::Core;
 use super::misuse::Misuse;
 use super::thread::{Probe, ThreadState};
-use super::{Capture, Ident};
+use crate::capture::Capture;
 
 /// The mode that such a call has in keys: no lock's.
 const SLEEPS: u16 = 1 << 15;

@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering::SeqCst;
 
 use lockwright_ledger::rows::mode;
 
-use super::Ident;
+use super::acquire::Ident;
 use super::core::Core;
 
 /// Threads that are looked at. With more, there is no verdict.

@@ -5,11 +5,12 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{ANY_OFFSET, Class, Lock, Text, class_origin};
 
-use super::annotate::{Annotations, text_hash};
+use super::acquire::{Acquire, Ident};
+use super::annotate::Annotations;
 use super::core::Core;
 use super::key::hash;
+use super::key::text_hash;
 use super::stacks::Stacks;
-use super::{Acquire, Ident};
 use crate::index::Index;
 
 /// What a lock's class is made from.

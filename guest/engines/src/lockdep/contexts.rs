@@ -8,12 +8,14 @@ use lockwright_ledger::rows::{
     Class, EVIDENCE_PER_NODE, Evidence, Held, Node, lock_kind, mode, node_flag,
 };
 
-use super::core::{Core, acquire_of};
-use super::debug_lockdep::DEBUG_LOCKDEP;
-use super::entry::PLACED;
+use super::acquire::Acquire;
+use super::core::Core;
 use super::key::hash;
+use super::thread::Probe;
 use super::thread::ThreadState;
-use super::{Acquire, Capture, Probe};
+use super::thread::debug_lockdep::{DEBUG_LOCKDEP, make_room_to_count};
+use super::thread::entry::PLACED;
+use crate::capture::Capture;
 use crate::held::update;
 use crate::index::Index;
 
@@ -146,7 +148,11 @@ impl Core {
     ) -> Probe {
         thread.row.slow += 1;
         if DEBUG_LOCKDEP {
-            self.make_room_to_count(thread, lock.ident.class());
+            let id = thread.id();
+            if let Some(counts) = thread.counts() {
+                // SAFETY: the counters of `thread`, whose row and lists stay mapped.
+                unsafe { make_room_to_count(&mut self.writer, counts, id, lock.ident.class()) };
+            }
         }
         let probe = match self.pass_held(thread) {
             true => thread.probe(lock.ident, lock.mode, lock.site),
@@ -342,7 +348,7 @@ impl Core {
         }
         row.stack = known.stack;
         if row.inst != 0 {
-            row.lock = self.lock_row(&acquire_of(held), segment);
+            row.lock = self.lock_row(&Acquire::of(held), segment);
         }
         self.contexts.push(&mut self.writer, row)
     }
@@ -350,6 +356,25 @@ impl Core {
     /// Records that `segment` took context `node`, unless that is known.
     pub(super) fn attest(&mut self, node: u32, segment: u32) {
         self.contexts.attest(&mut self.writer, node, segment);
+    }
+
+    /// Which locks on the path up to `parent`, all held by the thread, only it knows: bits for
+    /// [`Node::flags`].
+    fn new_on_path(&self, thread: &ThreadState, parent: u32) -> u16 {
+        // The usual case, decided by what is at hand.
+        if !thread.has_births() {
+            return 0;
+        }
+        let mut bits = 0;
+        let mut at = parent;
+        for k in 0..node_flag::NEWS {
+            let Some(node) = self.writer.get::<Node>(at) else { break };
+            if thread.has_born(node.inst) {
+                bits |= node_flag::NEW << k;
+            }
+            at = node.parent;
+        }
+        bits
     }
 }
 

@@ -5,7 +5,6 @@
 //! the methods of the core that are about it.
 
 use lockwright_ledger::Writer;
-use lockwright_ledger::rows::Held;
 
 use super::annotate::Annotations;
 use super::classes::Classes;
@@ -16,11 +15,11 @@ use super::left_held::LeftHolds;
 use super::misuse::Misuses;
 use super::order::Syncs;
 use super::reclaim::Reclaim;
-use super::signals::Usages;
 use super::stacks::Stacks;
 use super::threads::Threads;
+use super::usage::Usages;
 use super::wakeup::Wakeups;
-use super::{Acquire, Capture, Ident, MAX_FRAMES};
+use crate::capture::{Capture, MAX_FRAMES};
 
 /// lockdep's shared state. See the module.
 pub struct Core {
@@ -76,14 +75,5 @@ impl Core {
         let n = capture(&mut frames).min(MAX_FRAMES);
         let n = self.with_interpreted(&mut frames, n);
         self.stack(&frames[..n])
-    }
-}
-
-pub(super) fn acquire_of(held: &Held) -> Acquire {
-    Acquire {
-        addr: held.addr,
-        ident: Ident::new(held.inst, held.class),
-        mode: held.mode,
-        site: held.site,
     }
 }

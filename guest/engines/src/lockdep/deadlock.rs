@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use lockwright_ledger::rows::{Finding, Node, Step, finding_kind, mode};
 
 use super::core::Core;
-use super::row::{ThreadRow, Wait};
+use super::thread::{ThreadRow, Wait};
 
 impl Core {
     /// Records a deadlock: `cycle[i]` waits for a lock that `cycle[i + 1]` holds (the last one's

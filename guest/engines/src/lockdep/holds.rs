@@ -13,12 +13,12 @@ use lockwright_ledger::rows::{
     self, Awaited, Class, Held, Hold, Segment, held_flag, lock_kind, mode, segment_kind,
 };
 
-use super::Acquire;
+use super::acquire::Acquire;
 use super::bounds::{MOST_HOLDS, MOST_IN_LISTS, MOST_PASSES, reached};
 use super::core::Core;
-use super::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use super::key::hash;
 use super::thread::ThreadState;
+use super::thread::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use crate::held::update;
 use crate::index::Index;
 
@@ -294,13 +294,6 @@ impl ThreadState {
     /// A recorded hold of the lock has not ended.
     fn lends(&self, inst: u32) -> bool {
         self.held().any(|held| held.is_held() && held.inst == inst && held.flags & LENT != 0)
-    }
-
-    /// The reserved entry is of a lock that is awaited.
-    #[cold]
-    pub(super) fn mark_passing(&mut self) {
-        // SAFETY: the top is the reserved entry.
-        unsafe { update(self.top(), |held| mark(held, PASSING)) };
     }
 }
 

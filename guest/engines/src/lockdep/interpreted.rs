@@ -9,9 +9,9 @@
 use lockwright_ledger::layout;
 use lockwright_ledger::rows::{Interpreted as Row, Text};
 
-use super::annotate::text_hash;
 use super::core::Core;
 use super::key::hash;
+use super::key::text_hash;
 use crate::index::Index;
 
 /// The last element of a captured stack: the interpreter's frames are to be put in its place.

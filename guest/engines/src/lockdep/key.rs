@@ -4,7 +4,7 @@ pub(super) use crate::index::hash;
 
 use lockwright_ledger::site;
 
-use super::Ident;
+use super::acquire::Ident;
 
 const K2: u64 = 0xd6e8_feb8_6659_fd93;
 const K3: u64 = 0xff51_afd7_ed55_8ccd;
@@ -37,4 +37,13 @@ pub fn nested(key: u64, ident: Ident) -> u64 {
     // The low half is the instance, where the next lock's instance adds nothing: no two pairs of
     // instances have the same sum.
     key.wrapping_add(ident.0)
+}
+
+/// Hash of a text.
+pub(super) fn text_hash(text: &[u8]) -> u64 {
+    text.chunks(8).fold(text.len() as u64, |h, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash(&[h, u64::from_le_bytes(word)])
+    })
 }

@@ -9,12 +9,13 @@ use lockwright_ledger::rows::{
     Class, Finding, Held, LeftHeld, Node, finding_kind, held_flag, lock_kind, mode,
 };
 
+use super::acquire::Ident;
 use super::core::Core;
-use super::entry::{is_last_release, mark, unmark};
 use super::key::hash;
 use super::misuse::Misuse;
 use super::thread::ThreadState;
-use super::{Capture, Ident};
+use super::thread::entry::{is_last_release, mark, unmark};
+use crate::capture::Capture;
 use crate::held::update;
 use crate::index::Index;
 

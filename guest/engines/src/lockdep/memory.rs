@@ -6,7 +6,7 @@ use core::ptr;
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::Held;
 
-use super::cache::Cache;
+use super::thread::Cache;
 use crate::held::HeldStack;
 
 /// Elements of a thread's first array of held locks; the first stands for "nothing held". Few

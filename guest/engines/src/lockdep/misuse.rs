@@ -6,11 +6,12 @@ use lockwright_ledger::rows::{
     Class, Finding, Held, Lock, Node, Stack, finding_kind, freed, held_flag, lock_flag, mode,
 };
 
-use super::core::{Core, acquire_of};
+use super::acquire::{Acquire, Ident};
+use super::core::Core;
 use super::key::hash;
-use super::row::{ThreadRow, Wait};
 use super::thread::ThreadState;
-use super::{Capture, Ident};
+use super::thread::{ThreadRow, Wait};
+use crate::capture::Capture;
 use crate::index::Index;
 
 /// What happened, for [`Core::misuse`].
@@ -225,7 +226,7 @@ impl Core {
             class: holder.ident.class(),
             ..Held::default()
         };
-        let lock = self.lock_row(&acquire_of(&held), thread.segment().load(Relaxed));
+        let lock = self.lock_row(&Acquire::of(&held), thread.segment().load(Relaxed));
         self.writer.update::<Lock>(lock, |row| row.flags |= lock_flag::UNLOCKED_BY_ANOTHER);
         Some(holder)
     }
@@ -254,7 +255,7 @@ impl Core {
         for i in 1..=thread.depth() {
             let held = thread.held_at(i);
             // A semaphore may be another thread's to post.
-            let excused = held.flags & (super::entry::ROBUST | held_flag::SEMAPHORE) != 0;
+            let excused = held.flags & (super::thread::entry::ROBUST | held_flag::SEMAPHORE) != 0;
             if !held.is_held() || excused {
                 continue;
             }

@@ -14,18 +14,15 @@
 //! [`ThreadState::reserve`], the real lock, and [`ThreadState::acquired`] or
 //! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
+mod acquire;
 mod annotate;
 mod atomic_sleep;
 mod barrier;
-mod birth;
 mod bounds;
-mod cache;
 mod classes;
 mod contexts;
 mod core;
 mod deadlock;
-mod debug_lockdep;
-mod entry;
 mod holds;
 mod interpreted;
 mod key;
@@ -35,74 +32,26 @@ mod misuse;
 mod once;
 mod order;
 mod reclaim;
-mod row;
 mod semaphore;
 mod shared;
-mod signals;
 mod stacks;
 mod thread;
 mod threads;
-mod trial;
-mod wait;
+mod usage;
 mod wakeup;
 mod walk;
 
 pub use crate::capture::{Capture, MAX_FRAMES};
 
+pub use self::acquire::{Acquire, Ident};
 pub use self::annotate::MAX_NAME;
-pub use self::birth::Stretch;
-pub use self::cache::Cache;
 pub use self::classes::Origin;
 pub use self::core::Core;
-pub use self::debug_lockdep::{DEBUG_LOCKDEP, MaskCall};
-pub use self::entry::recursions;
 pub use self::interpreted::{ASK, Interpreter, Place};
 pub use self::left_held::Leaving;
 pub use self::misuse::{Holder, Misuse};
 pub use self::order::{Round, Tell};
-pub use self::row::ThreadRow;
-pub use self::semaphore::Tried;
-pub use self::signals::Interrupted;
-pub use self::thread::{Chain, Probe, ThreadState};
-pub use self::wait::FutexWait;
-
-/// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
-/// into the lock or kept in a side table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct Ident(pub u64);
-
-impl Ident {
-    /// No lock.
-    pub const NONE: Self = Self(0);
-
-    /// Packs the two.
-    pub const fn new(inst: u32, class: u32) -> Self {
-        Self((class as u64) << 32 | inst as u64)
-    }
-
-    /// Instance.
-    #[inline(always)]
-    pub const fn inst(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// Class row.
-    #[inline(always)]
-    pub const fn class(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-}
-
-/// An acquisition, as the host tells it.
-#[derive(Clone, Copy, Debug)]
-pub struct Acquire {
-    /// Address of the lock.
-    pub addr: u64,
-    /// Which lock it is.
-    pub ident: Ident,
-    /// [`lockwright_ledger::rows::mode`] bits.
-    pub mode: u16,
-    /// Return address of the call, or what else the host tells call sites apart by.
-    pub site: u64,
-}
+pub use self::thread::{
+    Cache, Chain, DEBUG_LOCKDEP, FutexWait, Interrupted, MaskCall, Probe, Stretch, ThreadRow,
+    ThreadState, Tried, recursions,
+};

@@ -12,7 +12,7 @@
 use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{SYNC_ROUNDS, Segment, Sync, segment_kind, sync_kind};
 
-use super::Ident;
+use super::acquire::Ident;
 use super::bounds::{MOST_SYNCS, reached};
 use super::core::Core;
 use super::key::hash;

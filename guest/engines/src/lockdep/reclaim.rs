@@ -26,7 +26,7 @@ use lockwright_ledger::rows::{
 use lockwright_ledger::{Header, Writer};
 
 use super::core::Core;
-use super::row::ThreadRow;
+use super::thread::ThreadRow;
 use super::threads;
 
 /// Marks of segments that are kept; other values of [`Segment::mark`] are the number of the segment

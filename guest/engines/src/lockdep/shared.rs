@@ -2,7 +2,8 @@
 
 use lockwright_ledger::Writer;
 
-use super::{Capture, Core};
+use super::core::Core;
+use crate::capture::Capture;
 use crate::shared::Shared;
 
 impl Shared for Core {

@@ -6,12 +6,12 @@ use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{self, Held, Segment, Thread, segment_kind, thread_state};
 
 use super::Capture;
-use super::cache::Cache;
 use super::core::Core;
-use super::debug_lockdep::DEBUG_LOCKDEP;
 use super::memory::{FIRST_HELD, Memory, next_capacity};
-use super::row::ThreadRow;
+use super::thread::Cache;
+use super::thread::ThreadRow;
 use super::thread::ThreadState;
+use super::thread::debug_lockdep::{DEBUG_LOCKDEP, new_counts};
 use crate::held::HeldStack;
 
 /// The threads that live, and memory of those that lived.
@@ -125,7 +125,8 @@ impl Core {
         let state = self.threads.add(&mut self.writer, row)?;
         if DEBUG_LOCKDEP {
             // SAFETY: a row just written, which is what a state is; nobody else has it yet.
-            self.add_counts(unsafe { &mut *state });
+            let thread = unsafe { &mut *state };
+            thread.row.debug_counts = new_counts(&mut self.writer, thread.id());
         }
         // SAFETY: a row just written, which is what a state is; nobody else has it yet.
         self.next_segment(

@@ -21,12 +21,14 @@ use lockwright_ledger::rows::{
     Finding, SIGNAL_ROUNDS, finding_kind, mode, segment_kind, signalled,
 };
 
+use super::acquire::Ident;
 use super::bounds::{MOST_OF_PLACE, reached};
 use super::core::Core;
 use super::key::hash;
 use super::misuse::Misuse;
+use super::thread::Probe;
 use super::thread::ThreadState;
-use super::{Capture, Ident, Probe};
+use crate::capture::Capture;
 use crate::index::Index;
 
 /// Signals, or waits, of one call whose stacks are looked at: it may be made for many callers.
@@ -56,11 +58,6 @@ impl ThreadState {
     /// The thread signals a condition variable on which somebody has waited.
     pub fn signals(&mut self) {
         self.row.signals += 1;
-    }
-
-    /// Times that the thread told others of something by no release of a lock.
-    pub(super) fn told(&self) -> u64 {
-        self.row.shared.wrapping_add(self.row.signals)
     }
 
     /// Another after each acquisition of a lock, and each time that the thread tells others of

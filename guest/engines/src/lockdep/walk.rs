@@ -11,8 +11,8 @@ use core::sync::atomic::fence;
 use lockwright_ledger::rows::{Class, excludes, held_flag, lock_kind, mode};
 
 use super::core::Core;
-use super::row::{ThreadRow, Wait};
 use super::thread::ThreadState;
+use super::thread::{ThreadRow, Wait};
 
 /// Longest cycle that is looked for. Longer ones are still found in the recorded orders.
 const MAX_CYCLE: usize = 32;

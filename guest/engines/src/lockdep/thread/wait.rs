@@ -7,9 +7,9 @@ use core::sync::atomic::fence;
 use lockwright_ledger::rows::{held_flag, mode, waits_for_lock};
 
 use super::entry::{DEAD, change_flags};
-use super::thread::ThreadState;
-use super::{Acquire, Ident};
+use super::state::ThreadState;
 use crate::held::addr_of;
+use crate::lockdep::acquire::{Acquire, Ident};
 
 /// A wait at a futex that begins.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub struct FutexWait {
 
 impl ThreadState {
     /// Publishes that the thread is about to wait in context `node`; it can be seen by
-    /// [`super::Core::find_deadlock`] of other threads from here on.
+    /// [`crate::lockdep::Core::find_deadlock`] of other threads from here on.
     pub fn wait_begin(&mut self, lock: &Acquire, node: u32) {
         self.row.contended += u64::from(waits_for_lock(lock.mode));
         self.wait_begin_uncounted(lock, node);
@@ -115,5 +115,10 @@ impl ThreadState {
         // Pairs with the fence in `ThreadRow::is_still_in`: whoever sees what the thread does from here on
         // sees that the wait is over.
         fence(Release);
+    }
+
+    /// The thread's row says that it waits for `addr`.
+    pub fn is_waiting_for(&self, addr: u64) -> bool {
+        self.row.wait_seq & 1 == 1 && self.row.wait_addr == addr
     }
 }

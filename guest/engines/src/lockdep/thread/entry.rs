@@ -15,31 +15,31 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use lockwright_ledger::rows::Held;
 use lockwright_ledger::rows::held_flag::LEFT;
 
-use super::Ident;
 use crate::held::{Entry, addr_of, word};
+use crate::lockdep::acquire::Ident;
 
 /// [`Held::recursion`]: its release is not for the fast path. Only [`mark`] and [`unmark`] change
 /// it.
-pub(super) const CLOSER: u32 = 1 << 31;
+pub(crate) const CLOSER: u32 = 1 << 31;
 
 /// [`Held::flags`]: has a [`Hold`].
 ///
 /// [`Hold`]: lockwright_ledger::rows::Hold
-pub(super) const LENT: u16 = 1 << 8;
+pub(crate) const LENT: u16 = 1 << 8;
 /// [`Held::flags`]: being held, it is after another thread's hold.
-pub(super) const PASSING: u16 = 1 << 9;
+pub(crate) const PASSING: u16 = 1 << 9;
 /// [`Held::flags`]: its release decides about a call site.
-pub(super) const ON_TRIAL: u16 = 1 << 10;
+pub(crate) const ON_TRIAL: u16 = 1 << 10;
 /// [`Held::flags`]: pinned.
-pub(super) const PINNED: u16 = 1 << 11;
+pub(crate) const PINNED: u16 = 1 << 11;
 /// [`Held::flags`]: its last owner died and nobody has made it consistent.
-pub(super) const INCONSISTENT: u16 = 1 << 12;
+pub(crate) const INCONSISTENT: u16 = 1 << 12;
 /// [`Held::flags`]: a robust mutex, whose owner may end.
-pub(super) const ROBUST: u16 = 1 << 13;
+pub(crate) const ROBUST: u16 = 1 << 13;
 /// [`Held::flags`]: `node` is the instance's own context below its parent.
-pub(super) const PLACED: u16 = 1 << 14;
+pub(crate) const PLACED: u16 = 1 << 14;
 /// [`Held::flags`]: given up in the middle of the stack, to be removed.
-pub(super) const DEAD: u16 = 1 << 15;
+pub(crate) const DEAD: u16 = 1 << 15;
 
 const _: () = {
     assert!(offset_of!(Held, addr) == 0);
@@ -104,7 +104,7 @@ unsafe fn site_of<'a>(entry: *const Held) -> &'a AtomicU64 {
 
 /// What an acquisition notes of a lock.
 #[derive(Clone, Copy)]
-pub(super) struct Note {
+pub(crate) struct Note {
     pub key: u64,
     pub site: u64,
     pub ident: Ident,
@@ -118,7 +118,7 @@ pub(super) struct Note {
 /// # Safety
 /// An entry of the calling thread's.
 #[inline(always)]
-pub(super) unsafe fn fill(entry: *mut Held, note: Note) {
+pub(crate) unsafe fn fill(entry: *mut Held, note: Note) {
     // SAFETY: by contract this is an entry of the calling thread's. Relaxed: as in
     // `held::set_addr`.
     unsafe {
@@ -136,7 +136,7 @@ pub(super) unsafe fn fill(entry: *mut Held, note: Note) {
 /// # Safety
 /// An entry of the calling thread's.
 #[inline(always)]
-pub(super) unsafe fn change_flags(entry: *mut Held, add: u16, take: u16) {
+pub(crate) unsafe fn change_flags(entry: *mut Held, add: u16, take: u16) {
     debug_assert!((add | take) & MATTERS_AT_RELEASE == 0);
     // SAFETY: by contract this is an entry of the calling thread's. Its thread alone writes the
     // word. Relaxed: as in `held::set_addr`.
@@ -220,13 +220,13 @@ unsafe impl Entry for Held {
 const MATTERS_AT_RELEASE: u16 = LEFT | LENT | PASSING | ON_TRIAL | PINNED | INCONSISTENT;
 
 /// Sets a flag of the entry.
-pub(super) fn mark(held: &mut Held, flag: u16) {
+pub(crate) fn mark(held: &mut Held, flag: u16) {
     held.flags |= flag;
     update_closer(held);
 }
 
 /// Clears a flag of the entry.
-pub(super) fn unmark(held: &mut Held, flag: u16) {
+pub(crate) fn unmark(held: &mut Held, flag: u16) {
     held.flags &= !flag;
     update_closer(held);
 }
@@ -237,7 +237,7 @@ fn update_closer(held: &mut Held) {
 }
 
 /// The next release of the lock gives it up.
-pub(super) fn is_last_release(held: &Held) -> bool {
+pub(crate) fn is_last_release(held: &Held) -> bool {
     recursions(held) == 0
 }
 

@@ -9,17 +9,17 @@ use core::marker::PhantomPinned;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::compiler_fence;
 
-use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag};
+use lockwright_ledger::Header;
+use lockwright_ledger::layout::stopped;
+use lockwright_ledger::rows::{DebugCounts, GIVEN_UP, Held, Thread};
 
 use super::cache::Cache;
-use super::debug_lockdep::DEBUG_LOCKDEP;
-use super::entry::{
-    self, CLOSER, DEAD, INCONSISTENT, Note, PLACED, ROBUST, change_flags, is_last_release, mark,
-    recursions, unmark,
-};
+use super::debug_lockdep::{DEBUG_LOCKDEP, count_acquisition};
+use super::entry::{self, CLOSER, DEAD, Note, PASSING, PLACED, change_flags, mark, recursions};
 use super::row::ThreadRow;
-use super::{Acquire, Ident, key};
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update};
+use crate::lockdep::acquire::{Acquire, Ident};
+use crate::lockdep::key;
 
 /// State of one live thread: its ledger row, which only the thread itself (and its signal handlers)
 /// works on. The fast path touches its first cache line, one line of the cache and one or two of
@@ -30,18 +30,18 @@ use crate::held::{Entry, HeldStack, addr_of, set_addr, update};
 /// compiler that no reference to the state claims all of it.
 #[repr(transparent)]
 pub struct ThreadState {
-    pub(super) row: Thread,
+    pub(crate) row: Thread,
     shared: (UnsafeCell<()>, PhantomPinned),
 }
 
 /// Outcome of [`ThreadState::probe`]; goes to [`ThreadState::reserve`].
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    pub(super) key: u64,
-    pub(super) node: u32,
-    pub(super) hit: bool,
+    pub(crate) key: u64,
+    pub(crate) node: u32,
+    pub(crate) hit: bool,
     /// What is acquired is a lock of an awaited hold.
-    pub(super) passes: bool,
+    pub(crate) passes: bool,
 }
 
 impl Probe {
@@ -80,24 +80,24 @@ impl ThreadState {
 
     /// The row as other threads have it.
     #[inline(always)]
-    pub(super) fn shared(&self) -> ThreadRow {
+    pub(crate) fn shared(&self) -> ThreadRow {
         // SAFETY: the thread's own row, which stays mapped.
         unsafe { ThreadRow::new((&raw const self.row).cast_mut()) }
     }
 
     /// The locks it holds.
     #[inline(always)]
-    pub(super) fn stack(&self) -> &HeldStack<Held> {
+    pub(crate) fn stack(&self) -> &HeldStack<Held> {
         HeldStack::of(&self.row.held)
     }
 
     #[inline(always)]
-    pub(super) fn stack_mut(&mut self) -> &mut HeldStack<Held> {
+    pub(crate) fn stack_mut(&mut self) -> &mut HeldStack<Held> {
         HeldStack::of_mut(&mut self.row.held)
     }
 
     #[inline(always)]
-    pub(super) fn top(&self) -> *mut Held {
+    pub(crate) fn top(&self) -> *mut Held {
         self.stack().top()
     }
 
@@ -122,7 +122,7 @@ impl ThreadState {
 
     /// Entry `i`, from 1 for the outermost; 0 is "nothing held".
     #[inline(always)]
-    pub(super) fn entry(&self, i: u32) -> *mut Held {
+    pub(crate) fn entry(&self, i: u32) -> *mut Held {
         self.stack().entry(i)
     }
 
@@ -148,7 +148,7 @@ impl ThreadState {
     }
 
     /// Brings the held array up to date, if locks were released in another order than taken.
-    pub(super) fn close_gaps(&mut self) {
+    pub(crate) fn close_gaps(&mut self) {
         if self.is_dirty() {
             self.repair();
         }
@@ -210,14 +210,14 @@ impl ThreadState {
         self.probe_in(self.chain_clean(ident, mode), site)
     }
 
-    pub(super) fn remember(&mut self, key: u64, node: u32) {
+    pub(crate) fn remember(&mut self, key: u64, node: u32) {
         // SAFETY: the cache belongs to this thread, and only the thread and its signal handlers
         // touch it.
         unsafe { &mut *(self.row.cache as *mut Cache) }.remember(key, node);
     }
 
     /// Reserves the entry of a lock about to be acquired. Returns false if the array is full: make
-    /// room with [`super::Core::grow_held`], then probe and reserve again.
+    /// room with [`crate::lockdep::Core::grow_held`], then probe and reserve again.
     #[inline(always)]
     #[must_use]
     pub fn reserve(&mut self, ident: Ident, mode: u16, site: u64, probe: Probe) -> bool {
@@ -241,11 +241,15 @@ impl ThreadState {
 
     /// Counts an acquisition of the lock of `entry`.
     #[inline(always)]
-    pub(super) fn count(&mut self, entry: *const Held) {
+    pub(crate) fn count(&mut self, entry: *const Held) {
         self.row.acquisitions += 1;
         if DEBUG_LOCKDEP {
             // SAFETY: callers give an entry of the thread's.
-            self.count_acquisition(unsafe { (*entry).class });
+            let class = unsafe { (*entry).class };
+            if let Some(counts) = self.counts() {
+                // SAFETY: the counters of this thread, which runs in this process.
+                unsafe { count_acquisition(counts, class) };
+            }
         }
     }
 
@@ -370,18 +374,18 @@ impl ThreadState {
     }
 
     /// Keys are stale. Without room for an entry the fast path fails, so that it need not look.
-    pub(super) fn set_dirty(&mut self) {
+    pub(crate) fn set_dirty(&mut self) {
         self.shared().set_dirty();
     }
 
     /// Keys of held locks are stale.
-    pub(super) fn is_dirty(&self) -> bool {
+    pub(crate) fn is_dirty(&self) -> bool {
         // Relaxed: as in `ThreadRow::set_dirty`.
         self.shared().dirty().load(Relaxed) != 0
     }
 
     /// Restarts all keys: the thread is in another segment.
-    pub(super) fn set_segment(&mut self, segment: u32) {
+    pub(crate) fn set_segment(&mut self, segment: u32) {
         self.row.segment = segment;
         self.row.told_before = self.told();
         self.rekey();
@@ -390,7 +394,7 @@ impl ThreadState {
     /// Recomputes the key of "nothing held" from all that a validated chain is valid for: the
     /// segment, the open signals and the handler that runs. A segment is one of its ledger: a
     /// forked child's thread, whose cache may have been its parent's, begins at another time.
-    pub(super) fn rekey(&mut self) {
+    pub(crate) fn rekey(&mut self) {
         // SAFETY: every array of held locks begins with entry 0, which stands for "nothing held".
         unsafe { (*self.entry(0)).key = self.first_key() };
         if !self.is_idle() {
@@ -399,7 +403,7 @@ impl ThreadState {
     }
 
     /// The key of "nothing held" as it should be.
-    pub(super) fn first_key(&self) -> u64 {
+    pub(crate) fn first_key(&self) -> u64 {
         let context = [
             u64::from(self.row.segment) << 32 | u64::from(self.row.in_signal),
             self.open_signals(),
@@ -409,7 +413,7 @@ impl ThreadState {
     }
 
     /// Drops entries that another thread gave up by unlocking for us. True if there were any.
-    pub(super) fn compact(&mut self) -> bool {
+    pub(crate) fn compact(&mut self) -> bool {
         let depth = self.depth();
         for i in 1..depth {
             // SAFETY: entries up to depth exist. The top one may be in flux: it is left alone.
@@ -443,56 +447,6 @@ impl ThreadState {
         true
     }
 
-    /// The innermost held lock is a robust mutex; its last owner died, if `inconsistent`.
-    pub fn mark_robust(&mut self, inconsistent: bool) {
-        let flags = ROBUST | if inconsistent { INCONSISTENT } else { 0 };
-        // SAFETY: the top is an entry.
-        unsafe { update(self.top(), |held| mark(held, flags)) };
-    }
-
-    /// The last owner of the held lock `addr`, which is about to be released, died; nobody has made
-    /// it consistent, and nobody will be able to.
-    pub fn is_inconsistent(&self, addr: u64) -> bool {
-        let is_it = |held: Held| held.flags & INCONSISTENT != 0 && is_last_release(&held);
-        self.held_of(addr).is_some_and(is_it)
-    }
-
-    /// The held lock has been made consistent. Returns whether it needed to be.
-    pub fn mark_consistent(&mut self, addr: u64) -> bool {
-        let Some(i) = self.find(addr) else { return false };
-        let was = self.held_at(i).flags & INCONSISTENT != 0;
-        // SAFETY: `find` gave a valid position.
-        unsafe { update(self.entry(i), |held| unmark(held, INCONSISTENT)) };
-        was
-    }
-
-    /// A condition wait gives the held lock `addr` up until [`ThreadState::cond_reacquired`]; it
-    /// stays in its place.
-    pub fn cond_release(&mut self, addr: u64) {
-        if let Some(i) = self.find(addr) {
-            // SAFETY: `find` gave a valid position.
-            unsafe { change_flags(self.entry(i), held_flag::IN_COND_WAIT, 0) };
-        }
-    }
-
-    /// As [`ThreadState::cond_release`], for the reserved entry: the mutex will be taken there.
-    pub fn cond_reserved(&mut self, addr: u64) {
-        // SAFETY: the top is the reserved entry.
-        unsafe {
-            change_flags(self.top(), held_flag::IN_COND_WAIT, 0);
-            set_addr(self.top(), addr);
-        }
-    }
-
-    /// The wait is over and the mutex is held again.
-    pub fn cond_reacquired(&mut self, addr: u64) {
-        if let Some(i) = self.find(addr) {
-            // SAFETY: `find` gave a valid position.
-            unsafe { change_flags(self.entry(i), 0, held_flag::IN_COND_WAIT) };
-            self.count(self.entry(i));
-        }
-    }
-
     /// Kernel thread id.
     pub fn tid(&self) -> u32 {
         self.row.tid
@@ -504,5 +458,86 @@ impl ThreadState {
         let held = unsafe { Held::load(self.top()) };
         let ident = Ident::new(held.inst, held.class);
         (Acquire { addr, ident, mode: held.mode, site: held.site }, held.node)
+    }
+
+    /// The signals that are open in this thread.
+    pub fn open_signals(&self) -> u64 {
+        // Relaxed: as in `Core::signals_changed`.
+        self.shared().open_signals().load(Relaxed)
+    }
+
+    /// Times that the thread told others of something by no release of a lock.
+    pub(crate) fn told(&self) -> u64 {
+        self.row.shared.wrapping_add(self.row.signals)
+    }
+
+    /// The reserved entry is of a lock that is awaited.
+    #[cold]
+    pub(crate) fn mark_passing(&mut self) {
+        // SAFETY: the top is the reserved entry.
+        unsafe { update(self.top(), |held| mark(held, PASSING)) };
+    }
+
+    /// The thread's counters, in a build with [`DEBUG_LOCKDEP`].
+    pub(crate) fn counts(&mut self) -> Option<&mut DebugCounts> {
+        // SAFETY: null, or the thread's own row, which stays mapped.
+        unsafe { (self.row.debug_counts as *mut DebugCounts).as_mut() }
+    }
+
+    /// Checks the held locks, and stops recording if they are not what the chain key is of.
+    pub(crate) fn check_chain(&mut self) {
+        let agrees = self.chain_agrees();
+        let tid = self.row.tid;
+        let (Some(agrees), Some(counts)) = (agrees, self.counts()) else { return };
+        counts.chain_checks += 1;
+        if agrees {
+            return;
+        }
+        counts.bad_chains += 1;
+        // SAFETY: the ledger's header, all atomics, which stays mapped.
+        if let Some(header) = unsafe { (counts.header as *const Header).as_ref() }
+            && header.stopped.load(Relaxed) == stopped::NO
+        {
+            header.stopped_by.store(tid, Relaxed);
+            header.stop(stopped::INCONSISTENT);
+        }
+        // The next acquisition goes the slow way, where the host sees that.
+        self.set_dirty();
+    }
+
+    /// Whether the locks held, and the one being acquired, have the chain keys that follow from
+    /// them, and lie in the thread's array. `None` where that cannot be said: keys are known to be
+    /// stale, or an acquisition or a release further out is under way.
+    pub fn chain_agrees(&self) -> Option<bool> {
+        let words = &self.row.held;
+        let bytes = u64::from(words.capacity) * size_of::<Held>() as u64;
+        let depth = words.top.wrapping_sub(words.base);
+        if depth >= bytes || !depth.is_multiple_of(size_of::<Held>() as u64) {
+            return Some(false);
+        }
+        if self.is_dirty() {
+            return None;
+        }
+        let mut key = self.first_key();
+        let outer = self.held().len().saturating_sub(1);
+        if self.held().take(outer).any(|held| held.addr <= GIVEN_UP) {
+            return None;
+        }
+        // SAFETY: every array of held locks begins with entry 0, which stands for "nothing held".
+        let mut agrees = unsafe { (*self.entry(0)).key } == key;
+        for (i, held) in self.held().enumerate() {
+            let ident = Ident::new(held.inst, held.class);
+            let chain = key::of_lock(key, ident, held.mode, i == 0);
+            key = key::nested(key::at_site(chain, held.site), ident);
+            agrees &= held.key == key;
+        }
+        Some(agrees)
+    }
+}
+
+impl ThreadRow {
+    /// The state of the thread that it is the row of.
+    pub fn as_state(self) -> *mut ThreadState {
+        self.0.cast()
     }
 }

@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{Class, Usage, class_origin, mode, usage};
 
-use super::Acquire;
+use super::acquire::{Acquire, Ident};
 use super::bounds::{MOST_LOOKS, MOST_USES, reached};
 use super::core::Core;
 use super::key::hash;
@@ -27,94 +27,6 @@ const INSTANCES: u32 = 8;
 const LOOKS: u32 = 8;
 /// The same in a handler.
 const LOOKS_IN_HANDLER: u32 = 64;
-
-/// What a thread was doing when a handler began, to be restored at its end.
-#[derive(Clone, Copy, Debug)]
-pub struct Interrupted {
-    in_signal: u32,
-    handler_sp: u64,
-    open: u64,
-}
-
-impl ThreadState {
-    /// Sets the signals that are open in this thread: bit `n - 1` for signal `n`.
-    pub fn set_open_signals(&mut self, open: u64) {
-        if self.open_signals() != open {
-            self.store_open_signals(open);
-            self.rekey();
-        }
-    }
-
-    fn store_open_signals(&mut self, open: u64) {
-        // Relaxed: as in `Core::signals_changed`.
-        self.shared().open_signals().store(open, Relaxed);
-    }
-
-    /// The signals that are open in this thread.
-    pub fn open_signals(&self) -> u64 {
-        // Relaxed: as in `Core::signals_changed`.
-        self.shared().open_signals().load(Relaxed)
-    }
-
-    /// Sets the signals that this thread blocks.
-    pub fn set_blocked_signals(&mut self, blocked: u64) {
-        // Relaxed: as in `ThreadRow::open_with`.
-        self.shared().blocked_signals().store(blocked, Relaxed);
-    }
-
-    /// The signals that this thread blocks.
-    pub fn blocked_signals(&self) -> u64 {
-        self.row.blocked_signals
-    }
-
-    /// The handler of `signal` begins, with its frame at `sp` and the signals `open`.
-    pub fn enter_signal(&mut self, signal: u32, sp: u64, open: u64) -> Interrupted {
-        let before = Interrupted {
-            in_signal: self.row.in_signal,
-            handler_sp: self.row.handler_sp,
-            open: self.open_signals(),
-        };
-        self.row.in_signal = signal;
-        self.row.handler_sp = sp;
-        self.store_open_signals(open);
-        self.rekey();
-        before
-    }
-
-    /// The handler ends.
-    pub fn leave_signal(&mut self, before: Interrupted) {
-        self.row.in_signal = before.in_signal;
-        self.row.handler_sp = before.handler_sp;
-        self.store_open_signals(before.open);
-        self.rekey();
-    }
-
-    /// Signal whose handler runs, 0 for none.
-    #[inline(always)]
-    pub fn in_signal(&self) -> u32 {
-        self.row.in_signal
-    }
-
-    /// The thread may have left its handler: the next acquisition is not one for the fast path, so
-    /// that the host is asked to look.
-    pub fn may_have_left_signal(&mut self) {
-        if self.row.in_signal != 0 {
-            self.set_dirty();
-        }
-    }
-
-    /// Stack pointer at the running handler's entry.
-    pub fn handler_sp(&self) -> u64 {
-        self.row.handler_sp
-    }
-
-    /// The handler was left by a long jump: its frame is gone although it never ended.
-    pub fn left_signal(&mut self) {
-        self.row.in_signal = 0;
-        self.row.handler_sp = 0;
-        self.rekey();
-    }
-}
 
 /// In which ways locks are used in or with signals.
 pub(super) struct Usages {
@@ -173,7 +85,7 @@ impl Core {
             }
             let lock = Acquire {
                 addr: held.addr,
-                ident: super::Ident::new(held.inst, held.class),
+                ident: Ident::new(held.inst, held.class),
                 mode: held.mode,
                 site: held.site,
             };

@@ -10,10 +10,9 @@
 //! It costs the fast path nothing: acquisitions are counted anyway, each makes the held array one
 //! longer, and each release one shorter; so the difference of the two counts what was given up.
 
-use lockwright_ledger::rows::{BIRTHS, Node, node_flag};
+use lockwright_ledger::rows::BIRTHS;
 
-use super::core::Core;
-use super::thread::ThreadState;
+use super::state::ThreadState;
 
 /// A stretch of one thread's time in which it gives up nothing that others could learn from. 0 is
 /// none.
@@ -47,25 +46,14 @@ impl ThreadState {
         self.row.births.rotate_right(1);
         self.row.births[0] = inst;
     }
-}
 
-impl Core {
-    /// Which locks on the path up to `parent`, all held by the thread, only it knows: bits for
-    /// [`Node::flags`].
-    pub(super) fn new_on_path(&self, thread: &ThreadState, parent: u32) -> u16 {
-        // The usual case, decided by what is at hand.
-        if thread.row.births_in == 0 || thread.stretch().0 != thread.row.births_in {
-            return 0;
-        }
-        let mut bits = 0;
-        let mut at = parent;
-        for k in 0..node_flag::NEWS {
-            let Some(node) = self.writer.get::<Node>(at) else { break };
-            if node.inst != 0 && thread.row.births.contains(&node.inst) {
-                bits |= node_flag::NEW << k;
-            }
-            at = node.parent;
-        }
-        bits
+    /// The thread has made locks in the stretch that it is in.
+    pub(crate) fn has_births(&self) -> bool {
+        self.row.births_in != 0 && self.stretch().0 == self.row.births_in
+    }
+
+    /// Lock `inst` is one of those.
+    pub(crate) fn has_born(&self, inst: u32) -> bool {
+        inst != 0 && self.row.births.contains(&inst)
     }
 }

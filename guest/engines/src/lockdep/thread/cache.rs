@@ -28,13 +28,13 @@ impl Cache {
 
     /// Whether the chain is remembered, and its context if so.
     #[inline(always)]
-    pub(super) fn look_up(&self, key: u64) -> (u32, bool) {
+    pub(crate) fn look_up(&self, key: u64) -> (u32, bool) {
         let slot = self.slots[index(key)];
         (slot.node, slot.key == key)
     }
 
     /// Remembers a chain, and may overwrite another.
-    pub(super) fn remember(&mut self, key: u64, node: u32) {
+    pub(crate) fn remember(&mut self, key: u64, node: u32) {
         self.slots[index(key)] = Slot { key, node, reserved: 0 };
     }
 }

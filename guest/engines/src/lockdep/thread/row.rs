@@ -11,16 +11,15 @@ use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 
 use lockwright_ledger::rows::{GIVEN_UP, Held, StackWords, Thread, mode, thread_state};
 
-use super::thread::ThreadState;
 use crate::held::{Entry, HeldStack, word};
 
 /// The row of any thread. It stays mapped; once it is removed, its words are those of another thread.
 #[derive(Clone, Copy)]
-pub struct ThreadRow(*mut Thread);
+pub struct ThreadRow(pub(super) *mut Thread);
 
 /// What a thread waits for, as its row has it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wait {
+pub(crate) struct Wait {
     /// See [`Thread::wait_seq`]; even if it does not wait.
     pub seq: u32,
     pub addr: u64,
@@ -40,7 +39,7 @@ impl Wait {
 macro_rules! words {
     ($($field:ident: $atomic:ident),+ $(,)?) => {$(
         #[inline(always)]
-        pub(super) fn $field(&self) -> &$atomic {
+        pub(crate) fn $field(&self) -> &$atomic {
             // SAFETY: the row stays mapped (`of`); what two threads access of it is accessed by these.
             unsafe { $atomic::from_ptr(&raw mut (*self.0).$field) }
         }
@@ -94,7 +93,7 @@ impl ThreadRow {
     }
 
     /// What a thread did that has ended: acquisitions, contended ones, and events.
-    pub(super) fn counts(&self) -> impl Iterator<Item = u64> + use<> {
+    pub(crate) fn counts(&self) -> impl Iterator<Item = u64> + use<> {
         let [acquisitions, contended] = [self.acquisitions(), self.contended()];
         let first = [acquisitions.load(Relaxed), contended.load(Relaxed)];
         let events = self.0;
@@ -112,21 +111,16 @@ impl ThreadRow {
         self.state().load(AcquireOrder) == thread_state::LIVE
     }
 
-    /// The state of the thread that it is the row of.
-    pub fn as_state(self) -> *mut ThreadState {
-        self.0.cast()
-    }
-
     /// There is room for one more held lock in the thread's own stack.
     #[inline(always)]
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         const LIMIT: usize = offset_of!(Thread, held) + offset_of!(StackWords, limit);
         // SAFETY: the calling thread's row, which alone writes `top`; another may change the limit.
         unsafe { crate::compare::is_below::<LIMIT>((*self.0).held.top, self.0.cast_const()) }
     }
 
     /// What the thread waits for, or waited for last.
-    pub(super) fn wait(&self) -> Wait {
+    pub(crate) fn wait(&self) -> Wait {
         Wait {
             // Acquire pairs with the Release in `wait_begin`: the words of that wait, or a later one's.
             seq: self.wait_seq().load(AcquireOrder),
@@ -140,7 +134,7 @@ impl ThreadRow {
 
     /// The thread is in the wait `seq` still, and was while the caller looked at its words and at what it
     /// holds.
-    pub(super) fn is_still_in(&self, seq: u32) -> bool {
+    pub(crate) fn is_still_in(&self, seq: u32) -> bool {
         // Pairs with the fence in `wait_end`: of a thread that had gone on, whose later stores the caller
         // has seen, it sees that the wait is over.
         fence(AcquireOrder);
@@ -148,7 +142,7 @@ impl ThreadRow {
     }
 
     /// What the thread holds: exact while it waits, else a hint.
-    pub(super) fn held(&self) -> impl Iterator<Item = (*mut Held, Held)> + use<> {
+    pub(crate) fn held(&self) -> impl Iterator<Item = (*mut Held, Held)> + use<> {
         // SAFETY: a mapped row. Arrays are given back with the core's lock held, as is this called.
         let entries = unsafe { HeldStack::<Held>::of_any(&raw const (*self.0).held) };
         // SAFETY: `of_any` yields entries of the row's array only, and the array stays mapped.
@@ -156,7 +150,7 @@ impl ThreadRow {
     }
 
     /// The thread holds the lock at `addr` no more, as another has released it: its entry then, if it held it.
-    pub(super) fn give_up(&self, addr: u64) -> Option<Held> {
+    pub(crate) fn give_up(&self, addr: u64) -> Option<Held> {
         for (entry, held) in self.held().filter(|(_, held)| held.addr == addr) {
             // SAFETY: an entry of a thread's array begins with its address. Relaxed: the thread compares the
             // address before it takes the lock off, and by the dirty keys drops the entry.
@@ -172,7 +166,7 @@ impl ThreadRow {
 
     /// Keys of held locks are stale: the thread closes gaps and computes them again before it takes another.
     /// Without room for an entry the fast path fails, so that it need not look.
-    pub(super) fn set_dirty(&self) {
+    pub(crate) fn set_dirty(&self) {
         // Relaxed: the thread only reads these words, and at worst overwrites them, which delays this.
         self.dirty().store(1, Relaxed);
         // SAFETY: `self` is a mapped row, and the words of its stack are accessed atomically here.
@@ -199,7 +193,7 @@ impl ThreadRow {
     }
 
     /// Replaces the first 15 bytes of the thread's name, and as in the kernel no more.
-    pub(super) fn set_name(&self, name: &[u8]) {
+    pub(crate) fn set_name(&self, name: &[u8]) {
         let n = name.iter().position(|&b| b == 0).unwrap_or(name.len()).min(15);
         let mut padded = [0; 16];
         padded[..n].copy_from_slice(&name[..n]);
@@ -208,7 +202,7 @@ impl ThreadRow {
     }
 
     /// Waits for the end of a thread are none that it can back out of.
-    pub(super) fn is_final(wait: &Wait) -> bool {
+    pub(crate) fn is_final(wait: &Wait) -> bool {
         const BACKS_OUT: u16 = mode::TIMED | mode::COND_WAIT | mode::SEM_WAIT | mode::FUTEX_WAIT;
         wait.is_under_way() && wait.mode & BACKS_OUT == 0
     }

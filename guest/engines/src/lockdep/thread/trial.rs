@@ -4,7 +4,7 @@
 use lockwright_ledger::rows::Held;
 
 use super::entry::{ON_TRIAL, is_last_release, mark};
-use super::thread::ThreadState;
+use super::state::ThreadState;
 use crate::held::update;
 use crate::trial::Trial;
 
