@@ -9,7 +9,7 @@
 //! Other threads look at the stack meanwhile, and some take a lock off it. So the words that they access,
 //! here and in the entries, are accessed atomically by all, and no reference to an entry is made: its
 //! thread has copies. What other threads see may be of several moments. It is exact only while the thread
-//! waits (`lockdep/walk.rs`), and a hint otherwise.
+//! waits (`lockdep/recorder/waits.rs`), and a hint otherwise.
 
 use core::marker::PhantomData;
 use core::mem::offset_of;

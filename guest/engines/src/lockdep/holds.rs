@@ -15,8 +15,8 @@ use lockwright_ledger::rows::{
 
 use super::acquire::Acquire;
 use super::bounds::{MOST_HOLDS, MOST_IN_LISTS, MOST_PASSES, reached};
-use super::core::Core;
 use super::key::hash;
+use super::recorder::Recorder;
 use super::thread::ThreadState;
 use super::thread::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use crate::held::update;
@@ -53,16 +53,22 @@ impl Holds {
     }
 }
 
-impl Core {
+impl Holds {
     /// The thread's segment ends in what others come after: the locks that it holds, and the holds
     /// that it awaits itself, are awaited by them.
-    pub(super) fn hand_on(&mut self, thread: &mut ThreadState) {
-        self.hand_on_but(thread, 0, 0);
+    pub(super) fn hand_on(&mut self, recorder: &mut Recorder, thread: &mut ThreadState) {
+        self.hand_on_but(recorder, thread, 0, 0);
     }
 
-    /// As [`Core::hand_on`], without the lock at `but`; new holds have `links`.
-    fn hand_on_but(&mut self, thread: &mut ThreadState, but: u64, links: u32) {
-        self.pass_held(thread);
+    /// As [`Holds::hand_on`], without the lock at `but`; new holds have `links`.
+    fn hand_on_but(
+        &mut self,
+        recorder: &mut Recorder,
+        thread: &mut ThreadState,
+        but: u64,
+        links: u32,
+    ) {
+        self.pass_held(recorder, thread);
         let mut list = thread.row.awaited;
         let depth = thread.depth();
         for i in depth.saturating_sub(MOST_LENT) + 1..=depth {
@@ -71,33 +77,39 @@ impl Core {
             if !is_held || held.addr == but {
                 continue;
             }
-            let hold = self.hold_of(thread, &held, links);
+            let hold = self.hold_of(recorder, thread, &held, links);
             if hold == 0 {
                 continue;
             }
             // SAFETY: `i` runs from 1 to the depth, so the entry lies in the array of `thread`.
             unsafe { update(thread.entry(i), |held| mark(held, LENT)) };
-            list = self.awaited_too(hold, list);
+            list = self.awaited_too(recorder, hold, list);
         }
         if list != 0 {
-            self.writer.update::<Segment>(thread.segment(), |row| row.awaited = list);
+            recorder.writer.update::<Segment>(thread.segment(), |row| row.awaited = list);
         }
     }
 
     /// The hold of a held lock, a new one if it has none. 0 if it is nothing that excludes others.
-    fn hold_of(&mut self, thread: &ThreadState, held: &Held, links: u32) -> u32 {
+    fn hold_of(
+        &mut self,
+        recorder: &mut Recorder,
+        thread: &ThreadState,
+        held: &Held,
+        links: u32,
+    ) -> u32 {
         let key = hold_key(thread, held.inst);
         if thread.lends(held.inst)
-            && let Some(hold) = self.holds.index.get(&self.writer, key)
+            && let Some(hold) = self.index.get(&recorder.writer, key)
         {
             return hold;
         }
-        let kind = self.writer.get::<Class>(held.class).map_or(0, |class| class.kind);
+        let kind = recorder.writer.get::<Class>(held.class).map_or(0, |class| class.kind);
         if matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION) || links > MOST_LINKS {
             return 0;
         }
-        if self.writer.len_of::<Hold>() > MOST_HOLDS {
-            reached(&mut self.writer, bounded::HOLDS);
+        if recorder.writer.len_of::<Hold>() > MOST_HOLDS {
+            reached(&mut recorder.writer, bounded::HOLDS);
             return 0;
         }
         let row = Hold {
@@ -109,48 +121,53 @@ impl Core {
             links,
             ..Hold::default()
         };
-        let Some(hold) = self.writer.push(row) else { return 0 };
-        self.holds.index.insert(&mut self.writer, key, hold);
+        let Some(hold) = recorder.writer.push(row) else { return 0 };
+        self.index.insert(&mut recorder.writer, key, hold);
         hold
     }
 
     /// The list `next` with one hold more in front. Equal lists are one.
-    fn awaited_too(&mut self, hold: u32, next: u32) -> u32 {
+    fn awaited_too(&mut self, recorder: &mut Recorder, hold: u32, next: u32) -> u32 {
         let key = hash(&[u64::from(hold) << 32 | u64::from(next), 2]);
-        if let Some(list) = self.holds.index.get(&self.writer, key) {
+        if let Some(list) = self.index.get(&recorder.writer, key) {
             return list;
         }
-        if self.writer.len_of::<Awaited>() > MOST_IN_LISTS {
-            reached(&mut self.writer, bounded::HOLDS);
+        if recorder.writer.len_of::<Awaited>() > MOST_IN_LISTS {
+            reached(&mut recorder.writer, bounded::HOLDS);
             return next;
         }
-        let Some(list) = self.writer.push(Awaited { hold, next, ..Awaited::default() }) else {
+        let Some(list) = recorder.writer.push(Awaited { hold, next, ..Awaited::default() }) else {
             return next;
         };
-        self.holds.index.insert(&mut self.writer, key, list);
+        self.index.insert(&mut recorder.writer, key, list);
         list
     }
 
     /// The holds of a list.
-    fn awaited(&self, mut list: u32) -> impl Iterator<Item = (u32, Hold)> {
+    fn awaited(&self, recorder: &Recorder, mut list: u32) -> impl Iterator<Item = (u32, Hold)> {
         core::iter::from_fn(move || {
-            let row = self.writer.get::<Awaited>(list)?;
+            let row = recorder.writer.get::<Awaited>(list)?;
             list = row.next;
-            Some((row.hold, self.writer.get::<Hold>(row.hold).copied().unwrap_or_default()))
+            Some((row.hold, recorder.writer.get::<Hold>(row.hold).copied().unwrap_or_default()))
         })
         .take(MOST_AWAITED)
     }
 
     /// The thread's segment comes after segment `peer`: what was handed on there is awaited. If the
     /// thread holds such a lock already, that hold has ended before it acquired it.
-    pub(super) fn comes_after(&mut self, thread: &mut ThreadState, peer: u32) {
-        let list = self.writer.get::<Segment>(peer).map_or(0, |segment| segment.awaited);
+    pub(super) fn comes_after(
+        &mut self,
+        recorder: &mut Recorder,
+        thread: &mut ThreadState,
+        peer: u32,
+    ) {
+        let list = recorder.writer.get::<Segment>(peer).map_or(0, |segment| segment.awaited);
         let mut new = [0; MOST_AWAITED];
         let mut count = 0;
-        for (id, hold) in self.awaited(list) {
+        for (id, hold) in self.awaited(recorder, list) {
             if hold.thread != thread.id()
-                && self.holds.index.get(&self.writer, self.passed_key(thread, id)).is_none()
-                && self.awaited(thread.row.awaited).all(|(other, _)| other != id)
+                && self.index.get(&recorder.writer, self.passed_key(recorder, thread, id)).is_none()
+                && self.awaited(recorder, thread.row.awaited).all(|(other, _)| other != id)
             {
                 new[count] = id;
                 count += 1;
@@ -158,7 +175,7 @@ impl Core {
         }
         // From the last to the first, so that the nearest come first.
         for &id in new[..count].iter().rev() {
-            thread.row.awaited = self.awaited_too(id, thread.row.awaited);
+            thread.row.awaited = self.awaited_too(recorder, id, thread.row.awaited);
         }
         if count == 0 {
             return;
@@ -166,30 +183,38 @@ impl Core {
         thread.row.awaited_looks = MOST_LOOKS;
         for i in 1..=thread.depth() {
             let held = thread.held_at(i);
-            if held.is_held() && self.is_awaited(thread, held.inst, held.mode) {
-                self.pass(thread, held.inst, held.mode);
+            if held.is_held() && self.is_awaited(recorder, thread, held.inst, held.mode) {
+                self.pass(recorder, thread, held.inst, held.mode);
             }
         }
     }
 
-    fn is_awaited(&self, thread: &ThreadState, inst: u32, mode: u16) -> bool {
+    fn is_awaited(&self, recorder: &Recorder, thread: &ThreadState, inst: u32, mode: u16) -> bool {
         thread.row.awaited != 0
-            && self.awaited(thread.row.awaited).any(|(_, hold)| excludes(&hold, inst, mode))
+            && self
+                .awaited(recorder, thread.row.awaited)
+                .any(|(_, hold)| excludes(&hold, inst, mode))
     }
 
     /// Whether the lock about to be acquired is one of a hold that the thread awaits.
-    pub(super) fn awaits(&self, thread: &ThreadState, lock: &Acquire) -> bool {
-        self.is_awaited(thread, lock.ident.inst(), lock.mode)
+    pub(super) fn awaits(&self, recorder: &Recorder, thread: &ThreadState, lock: &Acquire) -> bool {
+        self.is_awaited(recorder, thread, lock.ident.inst(), lock.mode)
     }
 
     /// Whether a hold of the lock's class is awaited, so that the lock's acquisition must not stand
     /// for all of its class. Only so many times.
-    pub(super) fn awaits_class(&self, thread: &mut ThreadState, lock: &Acquire) -> bool {
+    pub(super) fn awaits_class(
+        &self,
+        recorder: &Recorder,
+        thread: &mut ThreadState,
+        lock: &Acquire,
+    ) -> bool {
         if thread.row.awaited == 0 || thread.row.awaited_looks == 0 {
             return false;
         }
-        let awaits =
-            self.awaited(thread.row.awaited).any(|(_, hold)| hold.class == lock.ident.class());
+        let awaits = self
+            .awaited(recorder, thread.row.awaited)
+            .any(|(_, hold)| hold.class == lock.ident.class());
         if awaits {
             thread.row.awaited_looks -= 1;
         }
@@ -198,7 +223,7 @@ impl Core {
 
     /// Before the thread acquires something more: what it holds has ended the holds that it
     /// awaited. Returns whether it is in another segment now.
-    pub(super) fn pass_held(&mut self, thread: &mut ThreadState) -> bool {
+    pub(super) fn pass_held(&mut self, recorder: &mut Recorder, thread: &mut ThreadState) -> bool {
         if thread.row.awaited == 0 {
             return false;
         }
@@ -208,7 +233,7 @@ impl Core {
             if held.is_held() && held.flags & PASSING != 0 {
                 // SAFETY: `i` runs from 1 to the depth, so the entry lies in the array of `thread`.
                 unsafe { update(thread.entry(i), |held| unmark(held, PASSING)) };
-                self.pass(thread, held.inst, held.mode);
+                self.pass(recorder, thread, held.inst, held.mode);
                 passed = true;
             }
         }
@@ -216,41 +241,41 @@ impl Core {
     }
 
     /// The awaited holds of a lock have ended.
-    fn pass(&mut self, thread: &mut ThreadState, inst: u32, mode: u16) {
+    fn pass(&mut self, recorder: &mut Recorder, thread: &mut ThreadState, inst: u32, mode: u16) {
         let mut list = 0;
         let mut peers = [0; MOST_AWAITED];
         let mut old = thread.row.awaited;
         for peer in &mut peers {
-            let Some(&Awaited { hold: id, next, .. }) = self.writer.get::<Awaited>(old) else {
+            let Some(&Awaited { hold: id, next, .. }) = recorder.writer.get::<Awaited>(old) else {
                 break;
             };
             old = next;
-            let hold = self.writer.get::<Hold>(id).copied().unwrap_or_default();
+            let hold = recorder.writer.get::<Hold>(id).copied().unwrap_or_default();
             if excludes(&hold, inst, mode) {
-                if self.holds.passes >= MOST_PASSES {
-                    reached(&mut self.writer, bounded::HOLDS);
+                if self.passes >= MOST_PASSES {
+                    reached(&mut recorder.writer, bounded::HOLDS);
                     continue;
                 }
-                self.holds.passes += 1;
-                let key = self.passed_key(thread, id);
-                self.holds.index.insert(&mut self.writer, key, id);
-                self.next_segment_of(thread, segment_kind::PASSED, 0, 0, id);
+                self.passes += 1;
+                let key = self.passed_key(recorder, thread, id);
+                self.index.insert(&mut recorder.writer, key, id);
+                self.next_segment_of(recorder, thread, segment_kind::PASSED, 0, 0, id);
                 *peer = hold.last;
             } else {
-                list = self.awaited_too(id, list);
+                list = self.awaited_too(recorder, id, list);
             }
         }
         thread.row.awaited = list;
         for peer in peers.into_iter().filter(|&peer| peer != 0) {
-            self.comes_after(thread, peer);
+            self.comes_after(recorder, thread, peer);
         }
     }
 
     /// Key of a hold that the thread has passed since it last came after another: not twice, as of
     /// two holds each may have been handed on at the end of the other.
-    fn passed_key(&self, thread: &ThreadState, hold: u32) -> u64 {
+    fn passed_key(&self, recorder: &Recorder, thread: &ThreadState, hold: u32) -> u64 {
         let mut at = thread.segment();
-        while let Some(row) = self.writer.get::<Segment>(at)
+        while let Some(row) = recorder.writer.get::<Segment>(at)
             && row.kind == segment_kind::PASSED
         {
             at = row.prev;
@@ -260,8 +285,13 @@ impl Core {
 
     /// The thread is about to release, for good or for a condition wait, a lock of which
     /// [`ThreadState::orders`] says that others may come after that.
-    pub fn hands_over(&mut self, thread: &mut ThreadState, addr: u64) {
-        self.pass_held(thread);
+    pub(super) fn hands_over(
+        &mut self,
+        recorder: &mut Recorder,
+        thread: &mut ThreadState,
+        addr: u64,
+    ) {
+        self.pass_held(recorder, thread);
         let Some(i) = thread.find(addr) else { return };
         let Held { flags, inst, .. } = thread.held_at(i);
         if flags & LENT == 0 {
@@ -273,19 +303,45 @@ impl Core {
         if thread.lends(inst) {
             return;
         }
-        if let Some(hold) = self.holds.index.get(&self.writer, hold_key(thread, inst)) {
+        if let Some(hold) = self.index.get(&recorder.writer, hold_key(thread, inst)) {
             let last = thread.segment();
-            let links = self.writer.get::<Hold>(hold).map_or(0, |row| row.links);
-            self.writer.update::<Hold>(hold, |row| row.last = last);
-            self.holds.index.remove(&self.writer, hold_key(thread, inst));
-            self.hand_on_but(thread, addr, links + 1);
-            self.next_segment(thread, segment_kind::RELEASED, 0, 0);
+            let links = recorder.writer.get::<Hold>(hold).map_or(0, |row| row.links);
+            recorder.writer.update::<Hold>(hold, |row| row.last = last);
+            self.index.remove(&recorder.writer, hold_key(thread, inst));
+            self.hand_on_but(recorder, thread, addr, links + 1);
+            self.next_segment(recorder, thread, segment_kind::RELEASED, 0, 0);
         }
+    }
+
+    /// The thread is in a new segment, once it has passed what it holds.
+    pub(super) fn next_segment(
+        &mut self,
+        recorder: &mut Recorder,
+        thread: &mut ThreadState,
+        kind: u32,
+        peer: u32,
+        stack: u32,
+    ) {
+        self.next_segment_of(recorder, thread, kind, peer, stack, 0);
+    }
+
+    /// As [`Holds::next_segment`], by what is done with `sync`.
+    pub(super) fn next_segment_of(
+        &mut self,
+        recorder: &mut Recorder,
+        thread: &mut ThreadState,
+        kind: u32,
+        peer: u32,
+        stack: u32,
+        sync: u32,
+    ) {
+        self.pass_held(recorder, thread);
+        recorder.begin_segment(thread, kind, peer, stack, sync);
     }
 }
 
 impl ThreadState {
-    /// Whether giving up the held lock `addr` now is for [`Core::hands_over`] to know.
+    /// Whether giving up the held lock `addr` now is for [`super::Core::hands_over`] to know.
     pub fn orders(&self, addr: u64) -> bool {
         let is_it = |held: Held| held.flags & (LENT | PASSING) != 0 && is_last_release(&held);
         self.held_of(addr).is_some_and(is_it)

@@ -15,42 +15,25 @@
 //! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
 mod acquire;
-mod annotate;
-mod atomic_sleep;
-mod barrier;
 mod bounds;
-mod classes;
-mod contexts;
+mod checks;
 mod core;
-mod deadlock;
 mod holds;
-mod interpreted;
 mod key;
-mod left_held;
-mod memory;
-mod misuse;
-mod once;
-mod order;
 mod reclaim;
-mod semaphore;
-mod shared;
-mod stacks;
+mod recorder;
 mod thread;
-mod threads;
-mod usage;
-mod wakeup;
-mod walk;
 
 pub use crate::capture::{Capture, MAX_FRAMES};
 
 pub use self::acquire::{Acquire, Ident};
-pub use self::annotate::MAX_NAME;
-pub use self::classes::Origin;
+pub use self::checks::left_held::Leaving;
+pub use self::checks::semaphore_posts::Tell;
 pub use self::core::Core;
-pub use self::interpreted::{ASK, Interpreter, Place};
-pub use self::left_held::Leaving;
-pub use self::misuse::{Holder, Misuse};
-pub use self::order::{Round, Tell};
+pub use self::recorder::holders::Holder;
+pub use self::recorder::misuse::Misuse;
+pub use self::recorder::naming::MAX_NAME;
+pub use self::recorder::{ASK, Interpreter, Origin, Place, Places, Round};
 pub use self::thread::{
     Cache, Chain, DEBUG_LOCKDEP, FutexWait, Interrupted, MaskCall, Probe, Stretch, ThreadRow,
     ThreadState, Tried, recursions,

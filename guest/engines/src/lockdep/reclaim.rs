@@ -25,9 +25,8 @@ use lockwright_ledger::rows::{
 };
 use lockwright_ledger::{Header, Writer};
 
-use super::core::Core;
+use super::recorder::threads;
 use super::thread::ThreadRow;
-use super::threads;
 
 /// Marks of segments that are kept; other values of [`Segment::mark`] are the number of the segment
 /// that stands for one that is left out, 0 if none does.
@@ -67,7 +66,13 @@ impl Reclaim {
     }
 }
 
-impl Core {
+/// What is looked at and changed at one time.
+pub(super) struct Removal<'a> {
+    pub(super) writer: &'a mut Writer,
+    pub(super) reclaim: &'a mut Reclaim,
+}
+
+impl Removal<'_> {
     /// Has it done whenever a thread ends or is joined: for tests that nothing follows from it.
     pub fn reclaim_eagerly(&mut self) {
         self.reclaim.is_eager = true;
@@ -111,7 +116,7 @@ impl Core {
     fn each_segment(&mut self, mut f: impl FnMut(&mut Writer, u32, Segment)) {
         let mut next = self.reclaim.oldest;
         while let Some(&row) = self.writer.get::<Segment>(next) {
-            f(&mut self.writer, next, row);
+            f(self.writer, next, row);
             next = row.newer;
         }
     }
@@ -123,7 +128,7 @@ impl Core {
             // SAFETY: a place below the table's length, which stays mapped.
             let thread = unsafe { ThreadRow::new(self.writer.place_ptr::<Thread>(place)) };
             if thread.state().load(Relaxed) != 0 {
-                f(&mut self.writer, thread);
+                f(self.writer, thread);
             }
         }
     }
@@ -240,7 +245,7 @@ impl Core {
         while let Some(&Segment { id, newer, mark, .. }) = self.writer.get::<Segment>(next) {
             next = newer;
             match is_kept(mark) {
-                true => self.reclaim.made(&mut self.writer, id),
+                true => self.reclaim.made(self.writer, id),
                 false => self.writer.remove::<Segment>(id),
             }
         }

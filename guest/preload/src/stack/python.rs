@@ -17,7 +17,7 @@ use core::mem::size_of_val;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
 use lockwright_engines::index::hash;
-use lockwright_engines::lockdep::{ASK, Core, Place};
+use lockwright_engines::lockdep::{ASK, Place, Places};
 use lockwright_ledger::rows::interpreted_flag;
 
 use super::unwind::{self, Frame};
@@ -181,7 +181,7 @@ struct Python {
 
 /// The engine's question: see [`lockwright_engines::lockdep::Interpreter`].
 #[inline(never)]
-pub fn interpret(core: &mut Core, frames: &mut [u64], n: usize) -> usize {
+pub fn interpret(places: &mut Places<'_>, frames: &mut [u64], n: usize) -> usize {
     // Acquire pairs with the Release in `start`.
     // SAFETY: null, or one of the table.
     let Some(layout) = (unsafe { LAYOUT.load(Acquire).as_ref() }) else { return n };
@@ -199,7 +199,7 @@ pub fn interpret(core: &mut Core, frames: &mut [u64], n: usize) -> usize {
     let first = n.min(frames.len() - found);
     let mut to = first;
     for (i, python) in list[..found].iter().enumerate() {
-        let Some(place) = place(core, layout, memories.of(i), python) else { break };
+        let Some(place) = place(places, layout, memories.of(i), python) else { break };
         frames[to] = place;
         to += 1;
     }
@@ -250,7 +250,7 @@ fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MO
 }
 
 /// The element of a stack for a frame.
-fn place(core: &mut Core, layout: &Layout, memory: Memory, python: &Python) -> Option<u64> {
+fn place(places: &mut Places<'_>, layout: &Layout, memory: Memory, python: &Python) -> Option<u64> {
     let at = &layout.code;
     let mut code = [0; CODE_BYTES];
     if !memory.read(python.code, &mut code) || word(&code, TYPE) != CODE_TYPE.load(Relaxed) {
@@ -262,7 +262,7 @@ fn place(core: &mut Core, layout: &Layout, memory: Memory, python: &Python) -> O
     // Code that is gone may have other code where it was: that has other names, or begins elsewhere.
     let rest = u64::from(first_line) << 1 | u64::from(python.is_entry);
     let key = hash(&[python.code, python.prev_instr, file, name, table, rest]);
-    if let Some(place) = core.known_interpreted_place(key) {
+    if let Some(place) = places.find(key) {
         return Some(place);
     }
     let mut file_text = [0; 768];
@@ -278,7 +278,7 @@ fn place(core: &mut Core, layout: &Layout, memory: Memory, python: &Python) -> O
     let flags = if python.is_entry { interpreted_flag::ENTRY } else { 0 };
     let place =
         Place { file: &file_text[..file_len], function: &name_text[..name_len], line, flags };
-    core.interpreted_place(key, &place)
+    places.record(key, &place)
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {

@@ -2,7 +2,7 @@
 //! lock first: then neither goes on.
 //!
 //! What a thread takes on its way to a signal is what it holds at the signal, and what it took in
-//! the *round* before: since it last told anybody anything (`engines/lockdep/wakeup.rs`). Only such
+//! the *round* before: since it last told anybody anything (`engines/lockdep/checks/wakeup.rs`). Only such
 //! rounds are looked at whose thread may run while the wait is under way.
 //!
 //! That the signaller can be stopped on its way while the other waits is sure of its first signal

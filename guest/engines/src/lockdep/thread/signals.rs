@@ -25,7 +25,7 @@ impl ThreadState {
     }
 
     fn store_open_signals(&mut self, open: u64) {
-        // Relaxed: as in `Usages::signals_changed`.
+        // Relaxed: as in `checks::usage::signals_changed`.
         self.shared().open_signals().store(open, Relaxed);
     }
 

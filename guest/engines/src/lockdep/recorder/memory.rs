@@ -6,8 +6,8 @@ use core::ptr;
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::Held;
 
-use super::thread::Cache;
 use crate::held::HeldStack;
+use crate::lockdep::thread::Cache;
 
 /// Elements of a thread's first array of held locks; the first stands for "nothing held". Few
 /// threads hold more, and small arrays share a page of the ledger.
@@ -23,7 +23,7 @@ pub(super) fn next_capacity(capacity: u32) -> u32 {
 
 /// Memory that no thread has.
 pub(super) struct Memory {
-    /// What [`super::Core::lend`] got, until a thread has it.
+    /// What [`crate::lockdep::Core::lend`] got, until a thread has it.
     lent: Option<&'static mut Cache>,
     /// Caches, linked by address through their first word.
     caches: u64,

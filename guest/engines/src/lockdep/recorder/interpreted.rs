@@ -3,23 +3,21 @@
 //! addresses, as rows of their own ([`layout::INTERPRETED`]).
 //!
 //! A host that captures a stack through an interpreter ends it with [`ASK`]; then the host is
-//! asked for them, with the core at hand to keep their names in. What the host walks is met over
+//! asked for them, with the recorded [`Places`] at hand to keep their names in. What the host walks is met over
 //! and over, so it gives each place a key of its own, by which it needs no names read again.
 
-use lockwright_ledger::layout;
 use lockwright_ledger::rows::{Interpreted as Row, Text};
+use lockwright_ledger::{Writer, layout};
 
-use super::core::Core;
-use super::key::hash;
-use super::key::text_hash;
-use crate::index::Index;
+use crate::index::{Index, hash};
+use crate::lockdep::key::text_hash;
 
 /// The last element of a captured stack: the interpreter's frames are to be put in its place.
 pub const ASK: u64 = layout::INTERPRETED;
 
 /// Puts the interpreter's frames of the calling thread behind so many return addresses, and says
 /// how many elements there are then.
-pub type Interpreter = fn(&mut Core, &mut [u64], usize) -> usize;
+pub type Interpreter = fn(&mut Places<'_>, &mut [u64], usize) -> usize;
 
 /// Most rows: a program that makes code without end fills no ledger with it.
 const MOST_ROWS: u32 = 1 << 16;
@@ -62,42 +60,48 @@ impl Interpreted {
             bytes: 0,
         }
     }
-}
 
-impl Core {
     /// Has interpreters' frames looked up by `interpreter`.
-    pub fn interpreted_by(&mut self, interpreter: Interpreter) {
-        self.interpreted.interpreter = Some(interpreter);
+    pub(super) fn set_interpreter(&mut self, interpreter: Interpreter) {
+        self.interpreter = Some(interpreter);
     }
 
     /// The first `n` of `frames` are a stack as it was captured, by the calling thread and where it
     /// still is: puts the interpreter's frames in if that is asked for. How many there are then.
-    pub fn with_interpreted(&mut self, frames: &mut [u64], n: usize) -> usize {
+    pub(super) fn complete(&mut self, writer: &mut Writer, frames: &mut [u64], n: usize) -> usize {
         let Some((&last, addresses)) = frames.get(..n).and_then(<[u64]>::split_last) else {
             return n;
         };
         let n = addresses.len();
-        match self.interpreted.interpreter {
+        match self.interpreter {
             _ if last != ASK => n + 1,
-            Some(interpreter) => interpreter(self, frames, n),
+            Some(interpreter) => interpreter(&mut Places { recorded: self, writer }, frames, n),
             None => n,
         }
     }
+}
 
+/// The recorded places, to look up and to add to.
+pub struct Places<'a> {
+    recorded: &'a mut Interpreted,
+    writer: &'a mut Writer,
+}
+
+impl Places<'_> {
     /// The element of a stack for the place that the host gives this key, if it has been told.
-    pub fn known_interpreted_place(&self, key: u64) -> Option<u64> {
-        Some(element(self.interpreted.known.get(&self.writer, key)?))
+    pub fn find(&self, key: u64) -> Option<u64> {
+        Some(element(self.recorded.known.get(self.writer, key)?))
     }
 
     /// The element of a stack for this place, to which the host gives `key`.
-    pub fn interpreted_place(&mut self, key: u64, place: &Place<'_>) -> Option<u64> {
+    pub fn record(&mut self, key: u64, place: &Place<'_>) -> Option<u64> {
         let rest = u64::from(place.line) << 32 | u64::from(place.flags);
         let content = hash(&[text_hash(place.file), text_hash(place.function), rest]);
-        let id = match self.interpreted.rows.get(&self.writer, content) {
+        let id = match self.recorded.rows.get(self.writer, content) {
             Some(id) => id,
             None => self.new_place(content, place)?,
         };
-        self.interpreted.known.insert(&mut self.writer, key, id);
+        self.recorded.known.insert(self.writer, key, id);
         Some(element(id))
     }
 
@@ -113,13 +117,13 @@ impl Core {
             ..Row::default()
         };
         let id = self.writer.push(row)?;
-        self.interpreted.rows.insert(&mut self.writer, content, id);
+        self.recorded.rows.insert(self.writer, content, id);
         Some(id)
     }
 
     /// A text that is written once, however many rows have it.
     fn known_text(&mut self, bytes: &[u8]) -> Option<Text> {
-        let Self { writer, interpreted: Interpreted { texts, bytes: written, .. }, .. } = self;
+        let Self { writer, recorded: Interpreted { texts, bytes: written, .. } } = self;
         let key = text_hash(bytes);
         if let Some(offset) = texts.get(writer, key) {
             return Some(Text { offset, len: bytes.len() as u32 });

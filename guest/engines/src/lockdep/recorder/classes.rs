@@ -1,17 +1,12 @@
 //! Classes of locks, and the locks whose instance matters.
 
-use core::sync::atomic::Ordering::Relaxed;
-
 use lockwright_ledger::Writer;
-use lockwright_ledger::rows::{ANY_OFFSET, Class, Lock, Text, class_origin};
+use lockwright_ledger::rows::{ANY_OFFSET, Class, Lock, class_origin, wait_type};
 
-use super::acquire::{Acquire, Ident};
-use super::annotate::Annotations;
-use super::core::Core;
-use super::key::hash;
-use super::key::text_hash;
 use super::stacks::Stacks;
-use crate::index::Index;
+use crate::index::{Index, hash};
+use crate::lockdep::acquire::Acquire;
+use crate::lockdep::key::text_hash;
 
 /// What a lock's class is made from.
 #[derive(Clone, Copy, Debug)]
@@ -58,19 +53,26 @@ pub(super) struct Classes {
     locks: Index,
     /// By call stack of an allocation: how many places in its blocks have locks; and those places.
     offsets: Index,
+    /// By class of the process that this one was forked from: the wait type that it was given
+    /// there.
+    inherited_wait_types: Index,
 }
 
 impl Classes {
     pub(super) const fn new() -> Self {
-        Self { classes: Index::new(), locks: Index::new(), offsets: Index::new() }
+        Self {
+            classes: Index::new(),
+            locks: Index::new(),
+            offsets: Index::new(),
+            inherited_wait_types: Index::new(),
+        }
     }
 
     /// The class of locks of this kind and origin.
-    fn class(
+    pub(super) fn class(
         &mut self,
         writer: &mut Writer,
         stacks: &mut Stacks,
-        annotations: &Annotations,
         kind: u8,
         origin: Origin<'_>,
     ) -> Option<u32> {
@@ -101,7 +103,7 @@ impl Classes {
             Origin::Inherited(parent) => {
                 row.origin = class_origin::INHERITED;
                 row.parent = parent;
-                row.wait_type = annotations.inherited_wait_type(writer, parent);
+                row.wait_type = self.inherited_wait_type(writer, parent);
                 row.key = hash(&[u64::from(parent)]);
                 &[]
             }
@@ -147,8 +149,24 @@ impl Classes {
         offset
     }
 
+    /// In a forked child: the wait types of its parent's classes, whose ledger is `parent`. The program
+    /// need not annotate them again.
+    pub(super) fn inherit_wait_types(&mut self, writer: &mut Writer, parent: &Writer) {
+        for id in 1..parent.len_of::<Class>() {
+            let said = parent.get::<Class>(id).map_or(0, |class| class.wait_type);
+            if said != wait_type::UNKNOWN {
+                self.inherited_wait_types.insert(writer, hash(&[u64::from(id)]), said);
+            }
+        }
+    }
+
+    fn inherited_wait_type(&self, writer: &Writer, parents: u32) -> u32 {
+        let key = hash(&[u64::from(parents)]);
+        self.inherited_wait_types.get(writer, key).unwrap_or(wait_type::UNKNOWN)
+    }
+
     /// Row of a lock whose instance matters.
-    fn lock_row(&mut self, writer: &mut Writer, held: &Acquire, segment: u32) -> u32 {
+    pub(super) fn lock_row(&mut self, writer: &mut Writer, held: &Acquire, segment: u32) -> u32 {
         if let Some(id) = self.recorded_lock(writer, held.ident.inst()) {
             return id;
         }
@@ -167,55 +185,11 @@ impl Classes {
     }
 
     /// The row of a lock, if there is one already.
-    fn recorded_lock(&self, writer: &Writer, inst: u32) -> Option<u32> {
+    pub(super) fn recorded_lock(&self, writer: &Writer, inst: u32) -> Option<u32> {
         self.locks.get(writer, lock_key(inst))
     }
 }
 
 fn lock_key(inst: u32) -> u64 {
     hash(&[u64::from(inst)])
-}
-
-impl Core {
-    /// A lock begins its life: finds its class and gives it a number.
-    pub fn new_lock(&mut self, kind: u8, origin: Origin<'_>) -> Option<Ident> {
-        let class = self.class(kind, origin)?;
-        self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
-        Some(Ident::new(self.next_instance(), class))
-    }
-
-    /// The number of a lock that begins its life. Numbers wrap after 2^32 locks; by then the
-    /// contexts of the first are long cold.
-    pub(super) fn next_instance(&mut self) -> u32 {
-        let seen = self.writer.header().locks_seen.fetch_add(1, Relaxed) + 1;
-        (seen as u32).max(1)
-    }
-
-    /// Names a class (annotation).
-    pub fn name_class(&mut self, class: u32, name: &[u8]) {
-        let text = self.writer.text(name);
-        if text != Text::default() {
-            self.writer.update::<Class>(class, |row| row.name = text);
-        }
-    }
-
-    /// A lock that a forked child's thread holds from its parent: `class` is the parent's.
-    pub fn inherited_lock(&mut self, kind: u8, class: u32) -> Option<Ident> {
-        self.new_lock(kind, Origin::Inherited(class))
-    }
-
-    pub(super) fn class(&mut self, kind: u8, origin: Origin<'_>) -> Option<u32> {
-        let Self { writer, stacks, annotations, classes, .. } = self;
-        classes.class(writer, stacks, annotations, kind, origin)
-    }
-
-    /// Row of a lock whose instance matters.
-    pub(super) fn lock_row(&mut self, held: &Acquire, segment: u32) -> u32 {
-        self.classes.lock_row(&mut self.writer, held, segment)
-    }
-
-    /// The row of a lock, if there is one already.
-    pub(super) fn recorded_lock(&self, inst: u32) -> Option<u32> {
-        self.classes.recorded_lock(&self.writer, inst)
-    }
 }

@@ -9,15 +9,14 @@ use lockwright_ledger::rows::{
     Class, Finding, Held, LeftHeld, Node, finding_kind, held_flag, lock_kind, mode,
 };
 
-use super::acquire::Ident;
-use super::core::Core;
-use super::key::hash;
-use super::misuse::Misuse;
-use super::thread::ThreadState;
-use super::thread::entry::{is_last_release, mark, unmark};
 use crate::capture::Capture;
 use crate::held::update;
-use crate::index::Index;
+use crate::index::{Index, hash};
+use crate::lockdep::acquire::Ident;
+use crate::lockdep::recorder::Recorder;
+use crate::lockdep::recorder::misuse::Misuse;
+use crate::lockdep::thread::ThreadState;
+use crate::lockdep::thread::entry::{is_last_release, mark, unmark};
 
 /// A lock is held on: what the host knows of that.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +28,13 @@ pub struct Leaving {
 }
 
 /// The rows of such holds.
-pub(super) struct LeftHolds {
+pub(crate) struct LeftHolds {
     /// By thread and lock: the row of a hold that has not been released; by address: the first row.
     rows: Index,
 }
 
 impl LeftHolds {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { rows: Index::new() }
     }
 }
@@ -70,21 +69,11 @@ impl ThreadState {
     }
 }
 
-impl Core {
-    /// The stack on which a held lock was taken, of which as much is stored as there is room for.
-    /// `None` for what excludes nobody, where the stack is not known, and for user-defined locks: the
-    /// functions that their stacks begin in are the locks' own, and return with them by right.
-    pub fn taken_on(&self, held: &Held, frames: &mut [u64]) -> Option<usize> {
-        let kind = self.writer.get::<Class>(held.class)?.kind;
-        let node = self.writer.get::<Node>(held.node).filter(|node| node.site == held.site)?;
-        const NO: [u8; 4] =
-            [lock_kind::RESOURCE, lock_kind::COMPLETION, lock_kind::OWN, lock_kind::ONCE];
-        (!NO.contains(&kind)).then(|| self.read_stack(node.stack, frames)).filter(|&n| n != 0)
-    }
-
+impl LeftHolds {
     /// The thread idles with the lock of entry `i`, whose function has returned.
-    pub fn leaves(
+    pub(crate) fn leaves(
         &mut self,
+        recorder: &mut Recorder,
         thread: &mut ThreadState,
         i: u32,
         leaving: Leaving,
@@ -101,55 +90,66 @@ impl Core {
         let what = Misuse {
             mode: held.mode & (mode::READ | mode::READ_RECURSIVE),
             other_thread: thread.id(),
-            other_stack: self.writer.get::<Node>(held.node).map_or(0, |node| node.stack),
+            other_stack: recorder.stack_of(held.node),
             detail: leaving.what.bits(),
             ..Misuse::new(finding_kind::LEFT_HELD, held.addr, Ident::new(held.inst, held.class))
         };
-        let row = self.misuse(thread, &what, now_ns, capture);
+        let row = recorder.misuse(thread, &what, now_ns, capture);
         if row == 0 {
             return;
         }
         // SAFETY: a position among those held.
         unsafe { update(thread.entry(at), |held| mark(held, held_flag::LEFT)) };
-        self.left.rows.insert(&mut self.writer, hold_key(thread.id(), inst), row);
+        self.rows.insert(&mut recorder.writer, hold_key(thread.id(), inst), row);
         let key = address_key(leaving.address);
-        if self.left.rows.get(&self.writer, key).is_none() {
-            self.left.rows.insert(&mut self.writer, key, row);
+        if self.rows.get(&recorder.writer, key).is_none() {
+            self.rows.insert(&mut recorder.writer, key, row);
         }
     }
 
     /// A recorded hold is released. The row that has it, 0 if there is none.
-    pub fn left_released(&mut self, thread: u32, inst: u32) -> u32 {
+    pub(crate) fn released(&mut self, recorder: &mut Recorder, thread: u32, inst: u32) -> u32 {
         let key = hold_key(thread, inst);
-        let Some(row) = self.left.rows.get(&self.writer, key) else { return 0 };
-        self.left.rows.remove(&self.writer, key);
-        self.change_left(row, |what| what.released = what.released.saturating_add(1));
+        let Some(row) = self.rows.get(&recorder.writer, key) else { return 0 };
+        self.rows.remove(&recorder.writer, key);
+        change(recorder, row, |what| what.released = what.released.saturating_add(1));
         row
-    }
-
-    /// The stack on which the lock of such a row was taken, and which frame of it is the
-    /// function's.
-    pub fn left_by(&self, row: u32, frames: &mut [u64]) -> Option<u64> {
-        let row = self.writer.get::<Finding>(row)?;
-        let n = self.read_stack(row.other_stack, frames);
-        frames[..n].get(usize::from(LeftHeld::from_bits(row.detail).level)).copied()
     }
 
     /// A lock of the call that returns to `address`, which has a recorded hold, was released: after
     /// the function had returned (`outside`), or before.
-    pub fn left_elsewhere(&mut self, address: u64, outside: bool) {
-        let Some(row) = self.left.rows.get(&self.writer, address_key(address)) else { return };
-        self.change_left(row, |what| match outside {
+    pub(crate) fn elsewhere(&mut self, recorder: &mut Recorder, address: u64, outside: bool) {
+        let Some(row) = self.rows.get(&recorder.writer, address_key(address)) else { return };
+        change(recorder, row, |what| match outside {
             true => what.outside = true,
             false => what.inside = what.inside.saturating_add(1),
         });
     }
+}
 
-    fn change_left(&mut self, row: u32, change: impl FnOnce(&mut LeftHeld)) {
-        self.writer.update::<Finding>(row, |row| {
-            let mut what = LeftHeld::from_bits(row.detail);
-            change(&mut what);
-            row.detail = what.bits();
-        });
-    }
+/// The stack on which a held lock was taken, of which as much is stored as there is room for.
+/// `None` for what excludes nobody, where the stack is not known, and for user-defined locks: the
+/// functions that their stacks begin in are the locks' own, and return with them by right.
+pub(crate) fn taken_on(recorder: &Recorder, held: &Held, frames: &mut [u64]) -> Option<usize> {
+    let kind = recorder.writer.get::<Class>(held.class)?.kind;
+    let node = recorder.writer.get::<Node>(held.node).filter(|node| node.site == held.site)?;
+    const NO: [u8; 4] =
+        [lock_kind::RESOURCE, lock_kind::COMPLETION, lock_kind::OWN, lock_kind::ONCE];
+    (!NO.contains(&kind)).then(|| recorder.read_stack(node.stack, frames)).filter(|&n| n != 0)
+}
+
+/// The stack on which the lock of such a row was taken, and which frame of it is the
+/// function's.
+pub(crate) fn left_by(recorder: &Recorder, row: u32, frames: &mut [u64]) -> Option<u64> {
+    let row = recorder.writer.get::<Finding>(row)?;
+    let n = recorder.read_stack(row.other_stack, frames);
+    frames[..n].get(usize::from(LeftHeld::from_bits(row.detail).level)).copied()
+}
+
+fn change(recorder: &mut Recorder, row: u32, change: impl FnOnce(&mut LeftHeld)) {
+    recorder.writer.update::<Finding>(row, |row| {
+        let mut what = LeftHeld::from_bits(row.detail);
+        change(&mut what);
+        row.detail = what.bits();
+    });
 }

@@ -2,16 +2,16 @@
 
 use lockwright_ledger::Writer;
 
-use super::core::Core;
+use super::Core;
 use crate::capture::Capture;
 use crate::shared::Shared;
 
 impl Shared for Core {
     fn writer(&mut self) -> &mut Writer {
-        Core::writer(self)
+        &mut self.recorder.writer
     }
 
     fn captured(&mut self, capture: Capture<'_>) -> u32 {
-        Core::captured(self, capture)
+        self.recorder.captured(capture)
     }
 }

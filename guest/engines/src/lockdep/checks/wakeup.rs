@@ -17,19 +17,15 @@
 //! with locks held are recorded, by thread and context.
 
 use lockwright_ledger::layout::bounded;
-use lockwright_ledger::rows::{
-    Finding, SIGNAL_ROUNDS, finding_kind, mode, segment_kind, signalled,
-};
+use lockwright_ledger::rows::{Finding, SIGNAL_ROUNDS, finding_kind, mode, signalled};
 
-use super::acquire::Ident;
-use super::bounds::{MOST_OF_PLACE, reached};
-use super::core::Core;
-use super::key::hash;
-use super::misuse::Misuse;
-use super::thread::Probe;
-use super::thread::ThreadState;
 use crate::capture::Capture;
-use crate::index::Index;
+use crate::index::{Index, hash};
+use crate::lockdep::acquire::Ident;
+use crate::lockdep::bounds::{MOST_OF_PLACE, reached};
+use crate::lockdep::recorder::Recorder;
+use crate::lockdep::recorder::misuse::Misuse;
+use crate::lockdep::thread::{Probe, ThreadState};
 
 /// Signals, or waits, of one call whose stacks are looked at: it may be made for many callers.
 const MOST_OF_CALL: u32 = 32;
@@ -41,7 +37,7 @@ const MOST_SEGMENTS: u32 = 64;
 const MOST_HOLDING: u32 = 16;
 
 /// The recorded signals.
-pub(super) struct Wakeups {
+pub(crate) struct Wakeups {
     /// How many: of each thread, of each thread and object, and of each call.
     told: Index,
     /// Rows of what was signalled with locks held, and how many of each thread.
@@ -49,7 +45,7 @@ pub(super) struct Wakeups {
 }
 
 impl Wakeups {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { told: Index::new(), holding: Index::new() }
     }
 }
@@ -90,23 +86,26 @@ impl ThreadState {
     }
 }
 
-impl Core {
+impl Wakeups {
     /// The thread is about to signal the object at `addr`, for which threads have waited with locks
     /// kept. `probe` is [`ThreadState::probe_signal`]'s. To be called once
-    /// [`ThreadState::signals`] or [`ThreadState::shares`] has counted it.
-    pub fn signalled(
+    /// [`ThreadState::signals`] or [`ThreadState::shares`] has counted it. True: the thread's next
+    /// segment begins with it.
+    pub(crate) fn signalled(
         &mut self,
+        recorder: &mut Recorder,
         thread: &mut ThreadState,
         addr: u64,
         probe: Probe,
         now_ns: u64,
         capture: Capture<'_>,
-    ) {
+    ) -> bool {
         let key = |addr| hash(&[addr, u64::from(thread.id()), u64::from(finding_kind::SIGNALLED)]);
         let (of_this, of_all) = (key(addr), key(0));
-        let rounds = self.wakeups.told.get(&self.writer, of_this).unwrap_or(0);
+        let rounds = self.told.get(&recorder.writer, of_this).unwrap_or(0);
         if rounds >= SIGNAL_ROUNDS {
-            return thread.remember(probe.key, 0);
+            thread.remember(probe.key, 0);
+            return false;
         }
         let detail = match () {
             () if thread.in_signal() != 0 => signalled::IN_HANDLER,
@@ -114,115 +113,113 @@ impl Core {
             () if thread.told() != thread.row.told_before.wrapping_add(1) => signalled::UNSURE,
             () => signalled::ROUND,
         };
-        let node = self.held_context(thread);
+        let node = recorder.held_context(thread);
         let row = Finding {
             kind: finding_kind::SIGNALLED,
             detail,
-            ..self.signal(thread, node, addr, now_ns, capture)
+            ..signal(recorder, thread, node, addr, now_ns, capture)
         };
-        if !self.has_room_at_place(&row) {
-            return thread.remember(probe.key, 0);
+        if !self.has_room_at_place(recorder, &row) {
+            thread.remember(probe.key, 0);
+            return false;
         }
-        if self.writer.push(row).is_none() {
-            return;
+        if recorder.writer.push(row).is_none() {
+            return false;
         }
-        self.wakeups.told.insert(&mut self.writer, of_this, rounds + 1);
-        let segments = self.wakeups.told.get(&self.writer, of_all).unwrap_or(0);
-        if segments < MOST_SEGMENTS && thread.in_signal() == 0 {
-            self.wakeups.told.insert(&mut self.writer, of_all, segments + 1);
-            self.next_segment(thread, segment_kind::SIGNALS, 0, 0);
+        self.told.insert(&mut recorder.writer, of_this, rounds + 1);
+        let segments = self.told.get(&recorder.writer, of_all).unwrap_or(0);
+        let begins = segments < MOST_SEGMENTS && thread.in_signal() == 0;
+        if begins {
+            self.told.insert(&mut recorder.writer, of_all, segments + 1);
         }
+        begins
     }
 
     /// Counts one more signal of this kind at its place. Whether it is to be recorded: of a place that
     /// thread after thread comes to, enough are known.
-    fn has_room_at_place(&mut self, row: &Finding) -> bool {
+    fn has_room_at_place(&mut self, recorder: &mut Recorder, row: &Finding) -> bool {
         let key = hash(&[u64::from(row.kind), u64::from(row.stack), 1]);
-        let so_far = self.wakeups.told.get(&self.writer, key).unwrap_or(0);
+        let so_far = self.told.get(&recorder.writer, key).unwrap_or(0);
         if so_far >= MOST_OF_PLACE {
-            reached(&mut self.writer, bounded::SIGNALLERS);
+            reached(&mut recorder.writer, bounded::SIGNALLERS);
             return false;
         }
-        self.wakeups.told.insert(&mut self.writer, key, so_far + 1);
+        self.told.insert(&mut recorder.writer, key, so_far + 1);
         true
-    }
-
-    /// A row for a signal of the thread, which holds the locks of `node`; its kind and detail are
-    /// left to the caller.
-    fn signal(
-        &mut self,
-        thread: &ThreadState,
-        node: u32,
-        addr: u64,
-        time_ns: u64,
-        capture: Capture<'_>,
-    ) -> Finding {
-        Finding {
-            thread: thread.id(),
-            segment: thread.segment(),
-            addr,
-            stack: self.captured(capture),
-            node,
-            time_ns,
-            ..Finding::default()
-        }
     }
 
     /// The thread is about to signal the condition variable at `addr` with locks held. `probe` is
     /// [`ThreadState::probe_signal_holding`]'s.
-    pub fn signalled_holding(
+    pub(crate) fn signalled_holding(
         &mut self,
+        recorder: &mut Recorder,
         thread: &mut ThreadState,
         addr: u64,
         probe: Probe,
         now_ns: u64,
         capture: Capture<'_>,
     ) {
-        let node = self.held_context(thread);
+        let node = recorder.held_context(thread);
         let of_thread = u64::from(thread.id());
         let of_this = hash(&[addr, of_thread, u64::from(node)]);
-        if let Some(row) = self.wakeups.holding.get(&self.writer, of_this) {
-            self.writer.update::<Finding>(row, |row| row.repeats = 1);
+        if let Some(row) = self.holding.get(&recorder.writer, of_this) {
+            recorder.writer.update::<Finding>(row, |row| row.repeats = 1);
             return thread.remember(probe.key, 0);
         }
         let of_all = hash(&[of_thread]);
-        let contexts = self.wakeups.holding.get(&self.writer, of_all).unwrap_or(0);
+        let contexts = self.holding.get(&recorder.writer, of_all).unwrap_or(0);
         if node == 0 || contexts >= MOST_HOLDING {
             return thread.remember(probe.key, 0);
         }
         let row = Finding {
             kind: finding_kind::SIGNALLED_HOLDING,
             detail: thread.row.acquisitions,
-            ..self.signal(thread, node, addr, now_ns, capture)
+            ..signal(recorder, thread, node, addr, now_ns, capture)
         };
-        if !self.has_room_at_place(&row) {
+        if !self.has_room_at_place(recorder, &row) {
             return thread.remember(probe.key, 0);
         }
-        if let Some(row) = self.writer.push(row) {
-            self.wakeups.holding.insert(&mut self.writer, of_this, row);
-            self.wakeups.holding.insert(&mut self.writer, of_all, contexts + 1);
+        if let Some(row) = recorder.writer.push(row) {
+            self.holding.insert(&mut recorder.writer, of_this, row);
+            self.holding.insert(&mut recorder.writer, of_all, contexts + 1);
         }
     }
 
-    /// What the thread does with a condition variable by a call that returns to `site`, which may
-    /// be made for many callers: each of the first few is recorded. Remembered as `probe` once it
-    /// need not be recorded again.
-    pub fn at_call(
+    /// Counts what a thread does with a condition variable by a call that returns to `site`, which may
+    /// be made for many callers. Whether it is to be recorded: each of the first few is.
+    pub(crate) fn has_room_at_call(
         &mut self,
-        thread: &mut ThreadState,
+        recorder: &mut Recorder,
         what: &Misuse,
         site: u64,
-        probe: Probe,
-        now_ns: u64,
-        capture: Capture<'_>,
-    ) {
+    ) -> bool {
         let class = u64::from(what.ident.class());
         let key = hash(&[site, class, u64::from(what.mode), u64::from(what.kind)]);
-        let told = self.wakeups.told.get(&self.writer, key).unwrap_or(0);
-        if told >= MOST_OF_CALL {
-            return thread.remember(probe.key, 0);
+        let told = self.told.get(&recorder.writer, key).unwrap_or(0);
+        if told < MOST_OF_CALL {
+            self.told.insert(&mut recorder.writer, key, told + 1);
         }
-        self.wakeups.told.insert(&mut self.writer, key, told + 1);
-        self.misuse(thread, what, now_ns, capture);
+        told < MOST_OF_CALL
+    }
+}
+
+/// A row for a signal of the thread, which holds the locks of `node`; its kind and detail are
+/// left to the caller.
+fn signal(
+    recorder: &mut Recorder,
+    thread: &ThreadState,
+    node: u32,
+    addr: u64,
+    time_ns: u64,
+    capture: Capture<'_>,
+) -> Finding {
+    Finding {
+        thread: thread.id(),
+        segment: thread.segment(),
+        addr,
+        stack: recorder.captured(capture),
+        node,
+        time_ns,
+        ..Finding::default()
     }
 }
