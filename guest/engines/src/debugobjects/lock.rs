@@ -6,7 +6,7 @@ use core::ops::{Deref, DerefMut};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::pool::YIELDS;
+use super::pool::source::YIELDS;
 
 /// Looks at a lock's word before the processor is given up: a holder that runs is done within some
 /// 100 ns.

@@ -15,6 +15,7 @@
 //! interrupts one of the same thread is not tracked but counted ([`Stats::lost`]). What cannot go
 //! on (no memory; a lock whose holder is gone) turns the engine off, and nothing else.
 
+mod act;
 mod bucket;
 mod descr;
 mod fault;
@@ -29,10 +30,11 @@ mod sweep;
 pub mod table;
 mod tracker;
 
+pub use self::act::Act;
 pub use self::descr::{Descr, Fixup, IsStaticObject};
 pub use self::fault::{Fault, Moment, Place};
 pub use self::local::Local;
-pub use self::objects::{Act, Objects};
+pub use self::objects::Objects;
 pub use self::pool::{Source, Switches, YIELDS};
 pub use self::stats::Stats;
 pub use self::table::{Operation, Rules, State};

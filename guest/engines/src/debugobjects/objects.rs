@@ -4,6 +4,9 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
+use lockwright_ledger::rows::object::ObjectPools;
+
+use super::act::Act;
 use super::bucket::{BUCKETS, CHUNK_SHIFT, Chain, of_chunk};
 use super::descr::{Descr, Fixup};
 use super::fault::{Fault, Place};
@@ -36,28 +39,11 @@ pub struct Objects {
     buckets: [Locked<Chain>; BUCKETS],
     pub(super) pools: Pools,
     pub(super) counters: Line<Counters>,
-    pub(super) publisher: Publisher,
+    publisher: Publisher,
 }
 
 // SAFETY: chains are reached under their buckets' locks only.
 unsafe impl Sync for Objects {}
-
-/// An operation on an object.
-#[derive(Clone, Copy)]
-pub struct Act {
-    /// The object's type.
-    pub descr: &'static Descr,
-    /// The object.
-    pub addr: u64,
-    /// What is done to it.
-    pub op: Operation,
-    /// The thread and the place of the operation.
-    pub place: Place,
-    /// The fingerprint of the object's bytes as they are; 0 if the type's rules need none.
-    pub fingerprint: u64,
-    /// `ActiveState`: the program's own state as it should be, and as it is to be.
-    pub counts: (u32, u32),
-}
 
 impl Default for Objects {
     fn default() -> Self {
@@ -107,8 +93,23 @@ impl Objects {
     }
 
     /// As [`lockwright_ledger::rows::object::ObjectPools::off`].
-    pub(super) fn why_off(&self) -> u32 {
+    fn why_off(&self) -> u32 {
         self.enabled.load(Relaxed).saturating_sub(ON)
+    }
+
+    /// From now on statistics go to that row, some 10 ms late as long as there are operations;
+    /// null: nowhere.
+    ///
+    /// # Safety
+    /// The row stays mapped until there is another.
+    pub unsafe fn publish_to(&self, row: *mut ObjectPools) {
+        // SAFETY: by this function's own contract.
+        unsafe { self.publisher.publish_to(row) };
+    }
+
+    /// Brings the row up to date now.
+    pub fn publish(&self) {
+        self.publisher.publish(|| self.stats(), || self.why_off());
     }
 
     /// It tracks no more: no operation does anything from now on.
@@ -152,7 +153,9 @@ impl Objects {
     /// held.
     #[inline]
     pub(super) fn tend(&self, now: u64, env: &Env) -> Result<(), Trouble> {
-        self.publish_if_due(now);
+        if self.publisher.is_due(now) {
+            self.publish();
+        }
         self.pools.free_excess(now, env)
     }
 

@@ -2,9 +2,9 @@
 
 use lockwright_ledger::rows::object::object_end;
 
+use super::act::Act;
 use super::descr::Descr;
 use super::fault::{Fault, Moment, Place};
-use super::objects::Act;
 use super::table::{Operation, Rules, State};
 
 /// [`Tracker::flags`]: it was initialised on its thread's stack.

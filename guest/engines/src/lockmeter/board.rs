@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use lockwright_ledger::rows::meter::{BOARD_HOLDS, BOARD_SITES, Board};
 
-use super::pending::Shares;
+use super::shares::Shares;
 use crate::shared_row::{self, SharedRow};
 
 /// Hash buckets: words that a holder looks at.

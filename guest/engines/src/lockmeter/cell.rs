@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_ledger::histogram::{self, RUN};
 use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, Site, histogram_kind};
 
-use super::runs;
+use super::runs::{self, Missing};
 
 /// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a
 /// row: in one instruction, so that a handler cannot come between reading and writing, and a reader
@@ -77,15 +77,6 @@ fn count_shared(word: *mut u64) {
     // SAFETY: callers pass a word of a mapped row, which is only accessed atomically. Relaxed: a
     // count.
     unsafe { AtomicU64::from_ptr(word) }.fetch_add(1, Relaxed);
-}
-
-/// What is to be done that takes the engine's lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// There are no buckets for this value yet, or it is time for the cell to have its own.
-    Run,
-    /// The count at this index of the bucket row has wrapped.
-    Carry(u32, u32),
 }
 
 /// What the counting of a hold left to be done.

@@ -5,9 +5,10 @@ use lockwright_ledger::Writer;
 use lockwright_ledger::histogram::{self, RUN};
 use lockwright_ledger::rows::meter::{Blame, Board, Carry, Cell, Meter, Metered, Readers, Site};
 
-use super::cell::{CellRef, Missing};
+use super::cell::CellRef;
 use super::pending::Waits;
-use super::runs;
+use super::run_owner;
+use super::runs::Missing;
 use super::thread::{MeterThread, Slot};
 use crate::capture::Capture;
 use crate::held::HeldStack;
@@ -222,7 +223,7 @@ impl LockMeter {
     ) -> Option<()> {
         let index = histogram::bucket(ticks);
         let run = (index / RUN) as u16;
-        runs::provide(writer, &mut self.own_runs, cell, run, kind)?;
+        run_owner::provide(writer, &mut self.own_runs, cell, run, kind)?;
         match cell.count_far(run, kind, index % RUN) {
             // Another thread may have made the bucket first, and it may be just full.
             Some(Missing::Carry(bucket, index)) => self.carry(writer, bucket, index),

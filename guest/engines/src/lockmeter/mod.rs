@@ -2,7 +2,7 @@
 //!
 //! Each thread counts in cells of its own, one per call site that it has been at; nothing that is
 //! shared is written unless somebody waits, or a histogram's buckets are not used enough to be a
-//! cell's own ([`runs`]). An acquisition and its hold are counted after the lock was let go, so
+//! cell's own (`run_owner.rs`). An acquisition and its hold are counted after the lock was let go, so
 //! that no hold is made longer by it; meanwhile the acquisition stands in the thread's stack of
 //! held locks.
 //!
@@ -15,20 +15,25 @@
 
 pub mod board;
 mod cell;
+mod contention;
 mod core;
 mod pending;
 mod readers;
+mod run_owner;
 mod runs;
+mod shares;
 mod steps;
 mod thread;
 
 pub use self::board::{Boards, Hold, Place};
-pub use self::cell::{CellRef, Missing, Rest};
+pub use self::cell::{CellRef, Rest};
+pub use self::contention::{Contention, Waiting};
 pub use self::core::{Call, LockMeter};
-pub use self::pending::{Pending, Share, Shares};
+pub use self::pending::Pending;
 pub use self::readers::{Overlap, ReadersRef};
-pub use self::steps::Contention;
-pub use self::thread::{Ending, MeterThread, Waiting};
+pub use self::runs::Missing;
+pub use self::shares::{Share, Shares};
+pub use self::thread::{Ending, MeterThread};
 
 /// The key of a call site's cell: `what` is the lock's class, or class and instance.
 ///

@@ -1,11 +1,10 @@
 //! A wait that is over but not recorded yet: it is recorded once the lock is released again.
 
-use lockwright_ledger::rows::meter::BOARD_SITES;
-
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::cell::CellRef;
-use super::steps::Contention;
+use super::contention::Contention;
+use super::shares::Shares;
 use crate::held::word;
 
 /// Waits that one thread can keep until they are recorded; one more is recorded at once. There is
@@ -111,77 +110,4 @@ pub struct Pending {
     pub spun: u64,
     /// Whose holds it was for.
     pub shares: Shares,
-}
-
-/// Whose holds a wait was for.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Shares {
-    pub(super) len: usize,
-    pub(super) all: [Share; BOARD_SITES + 1],
-}
-
-/// One holder site's part of a wait. Site 0: nobody held the lock that we know of; the waiter was
-/// being woken, or holders too many to tell apart had it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Share {
-    /// The site.
-    pub site: u32,
-    /// Its part.
-    pub ticks: u64,
-}
-
-impl Shares {
-    /// None known.
-    pub const NONE: Self = Self { len: 0, all: [Share { site: 0, ticks: 0 }; BOARD_SITES + 1] };
-
-    /// All of a wait is one site's part.
-    pub fn of(site: u32, ticks: u64) -> Self {
-        let mut shares = Self::NONE;
-        shares.push(site, ticks);
-        shares
-    }
-
-    pub(super) fn push(&mut self, site: u32, ticks: u64) {
-        if ticks != 0
-            && let Some(share) = self.all.get_mut(self.len)
-        {
-            *share = Share { site, ticks };
-            self.len += 1;
-        }
-    }
-
-    /// The parts.
-    pub fn all(&self) -> &[Share] {
-        &self.all[..self.len]
-    }
-
-    /// Takes off `site` what it had held before the wait began.
-    pub fn deduct(&mut self, site: u32, ticks: u64) {
-        if let Some(share) = self.all[..self.len].iter_mut().find(|share| share.site == site) {
-            share.ticks = share.ticks.saturating_sub(ticks);
-        }
-    }
-
-    /// Adds to the part of `site`.
-    pub fn add(&mut self, site: u32, ticks: u64) {
-        match self.all[..self.len].iter_mut().find(|share| share.site == site) {
-            Some(share) => share.ticks += ticks,
-            None => self.push(site, ticks),
-        }
-    }
-
-    /// Makes the parts add up to `wait`: what is left is nobody's; where readers held the lock at
-    /// the same time, each has its part of the time that they had it.
-    pub fn settle(&mut self, wait: u64) {
-        let sum: u64 = self.all[..self.len].iter().map(|share| share.ticks).sum();
-        if sum > wait {
-            for share in &mut self.all[..self.len] {
-                share.ticks = (u128::from(share.ticks) * u128::from(wait) / u128::from(sum)) as u64;
-            }
-            return;
-        }
-        self.add(0, wait - sum);
-    }
 }

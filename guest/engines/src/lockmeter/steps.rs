@@ -7,28 +7,12 @@ use core::sync::atomic::compiler_fence;
 
 use lockwright_ledger::rows::meter::Metered;
 
-use super::board::Place;
 use super::cell::CellRef;
+use super::contention::Contention;
 use super::pending::{CONTENTIONS, Waits};
-use super::thread::{MeterThread, RESERVED, SHARED, Waiting, change_flags, set_since};
+use super::thread::{MeterThread, RESERVED, SHARED, change_flags, set_since};
 use crate::held::set_addr;
 use crate::trial::Trial;
-
-/// A wait for a lock, from its beginning to its end.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Contention {
-    /// For what; 0 marks a free place.
-    pub addr: u64,
-    /// Since when.
-    pub begun: u64,
-    /// In which acquisition.
-    pub cell: CellRef,
-    /// Where it is on the lock's board.
-    pub place: Option<Place>,
-    /// The wait that it interrupted.
-    pub outer: Waiting,
-}
 
 impl MeterThread {
     /// An acquisition of the lock at `addr` begins, which several can have if it is `shared`. There

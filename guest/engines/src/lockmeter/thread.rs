@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicU32, compiler_fence};
 use lockwright_ledger::rows::meter::{Meter, Metered};
 
 use super::cell::CellRef;
+use super::contention::Waiting;
 use super::pending::{PENDING, Pending, PendingAt};
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 use crate::trial::Trial;
@@ -43,17 +44,6 @@ impl Ending {
     pub fn of(held: &Metered) -> Option<Self> {
         CellRef::at(held.cell).map(|cell| Self { since: held.since, cell })
     }
-}
-
-/// A wait under way.
-#[derive(Clone, Copy, Debug)]
-pub struct Waiting {
-    /// Where; 0: there is none.
-    pub site: u32,
-    /// For what: an address.
-    pub addr: u64,
-    /// Since when.
-    pub since: u64,
 }
 
 /// A slot of the index.

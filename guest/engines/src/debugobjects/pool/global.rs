@@ -8,10 +8,12 @@ use super::super::line::Line;
 use super::super::local::Local;
 use super::super::lock::{Guard, Locked};
 use super::super::stats::Stats;
+use super::env::{Env, Trouble};
+use super::sizes::{BATCH, POOL_SIZE};
 use super::slab::Slab;
 use super::stack::Stack;
+use super::switches::Switches;
 use super::usage::Usage;
-use super::{BATCH, Env, POOL_SIZE, Switches, Trouble};
 
 /// Under the pool's lock.
 pub(super) struct Global {

@@ -3,9 +3,11 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::super::local::Local;
+use super::env::{Env, Trouble};
 use super::global::{Pools, batched};
+use super::sizes::{BATCH, LOCAL};
 use super::stack::List;
-use super::{BATCH, Env, LOCAL, Switches, Trouble};
+use super::switches::Switches;
 
 impl Pools {
     /// Takes a record.

@@ -3,9 +3,11 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use super::env::{Env, Trouble};
 use super::global::{Pools, add, batched};
+use super::sizes::{BATCH, FREE_EVERY, FREE_MAX, MIN_LEVEL, POOL_SIZE};
+use super::switches::Switches;
 use super::usage;
-use super::{BATCH, Env, FREE_EVERY, FREE_MAX, MIN_LEVEL, POOL_SIZE, Switches, Trouble};
 
 impl Pools {
     /// Sees to it that operations find records: called before one takes its bucket's lock. Where

@@ -4,8 +4,8 @@ use core::ptr::null_mut;
 
 use super::super::lock::Locked;
 use super::super::tracker::RECORD;
+use super::env::{Env, Trouble};
 use super::stack::{Free, List};
-use super::{Env, Trouble};
 
 /// Bytes of a mapping, and its alignment: a record's mapping is found from its address.
 pub const SLAB: usize = 64 << 10;

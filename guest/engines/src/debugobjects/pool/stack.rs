@@ -2,7 +2,7 @@
 
 use core::ptr::null_mut;
 
-use super::BATCH;
+use super::sizes::BATCH;
 
 /// A free record.
 #[repr(C)]

@@ -7,8 +7,12 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::vec::Vec;
 
 use super::super::lock::Patience;
+use super::env::Env;
+use super::global::Pools;
+use super::sizes::{BATCH, LOCAL, POOL_SIZE};
+use super::source::Source;
 use super::stack::{List, Stack};
-use super::{BATCH, Env, LOCAL, POOL_SIZE, Pools, Source, Switches};
+use super::switches::Switches;
 use crate::debugobjects::Local;
 
 fn map(bytes: usize) -> *mut u8 {

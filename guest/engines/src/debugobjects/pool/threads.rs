@@ -5,9 +5,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::super::local::Local;
 use super::super::tracker::RECORD;
+use super::env::{Env, Trouble};
 use super::global::{Pools, add, batched};
 use super::stack::Stack;
-use super::{Env, Trouble};
 
 const _: () = assert!(size_of::<Local>() <= RECORD);
 
