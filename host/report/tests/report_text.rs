@@ -10,7 +10,10 @@ use lockwright_analysis::Recording;
 use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::coverage::{Completeness, Missing, Note, Stopped};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
-use lockwright_analysis::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
+use lockwright_analysis::finding::order::cycle::OrderedBy;
+use lockwright_analysis::finding::order::{
+    Evidence, Fault, OrderFault, Remedy, again, cycle, deadlock,
+};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_report::text::{TextOptions, render};
@@ -77,7 +80,11 @@ fn order(fault: Fault, evidence: Vec<Evidence>, remedies: Vec<Remedy>) -> Detail
 }
 
 fn take_before(first: &str, second: &str) -> Remedy {
-    Remedy::TakeBefore { first: called(first), second: called(second), place: None }
+    Remedy::Cycle(cycle::Remedy::TakeBefore {
+        first: called(first),
+        second: called(second),
+        place: None,
+    })
 }
 
 fn static_lock(name: &str) -> LockInfo {
@@ -167,9 +174,9 @@ fn likely() -> Finding {
     finding.details = order(
         Fault::Cycle,
         vec![
-            Evidence::SameLocks,
-            Evidence::Unordered(vec![OrderedBy::Creation, OrderedBy::Join]),
-            Evidence::NoGate,
+            Evidence::Cycle(cycle::Evidence::SameLocks),
+            Evidence::Cycle(cycle::Evidence::Unordered(vec![OrderedBy::Creation, OrderedBy::Join])),
+            Evidence::Cycle(cycle::Evidence::NoGate),
         ],
         vec![take_before("vault", "ledger_lock")],
     );
@@ -180,7 +187,10 @@ fn deadlocked() -> Finding {
     let mut finding = abba(Grade::Deadlocked);
     finding.details = order(
         Fault::Deadlock,
-        vec![Evidence::WaitsForHolder { step: 0 }, Evidence::WaitsForHolder { step: 1 }],
+        vec![
+            Evidence::Deadlock(deadlock::Evidence::WaitsForHolder { step: 0 }),
+            Evidence::Deadlock(deadlock::Evidence::WaitsForHolder { step: 1 }),
+        ],
         vec![take_before("vault", "ledger_lock")],
     );
     for step in &mut finding.steps {
@@ -217,8 +227,14 @@ fn possible() -> Finding {
         grade: Grade::Possible,
         details: order(
             Fault::Cycle,
-            vec![Evidence::ByClass, Evidence::TakenByThreads],
-            vec![take_before("LOCK_open", "LOCK_status"), Remedy::FurtherLock],
+            vec![
+                Evidence::Cycle(cycle::Evidence::ByClass),
+                Evidence::Cycle(cycle::Evidence::TakenByThreads),
+            ],
+            vec![
+                take_before("LOCK_open", "LOCK_status"),
+                Remedy::Cycle(cycle::Remedy::FurtherLock),
+            ],
         ),
         locks: vec![class("LOCK_open", open.clone()), class("LOCK_status", flush.clone())],
         steps: vec![
@@ -274,8 +290,11 @@ fn recursive(grade: Grade) -> Finding {
 
 fn self_deadlock() -> Finding {
     let mut finding = recursive(Grade::Deadlocked);
-    finding.details =
-        order(Fault::TakenAgain, vec![Evidence::WaitsForItself], vec![Remedy::SplitFunction]);
+    finding.details = order(
+        Fault::Again(again::Fault::TakenAgain),
+        vec![Evidence::Deadlock(deadlock::Evidence::WaitsForItself)],
+        vec![Remedy::SplitFunction],
+    );
     finding.locks = vec![account(ACCOUNT, Some(0x7fff_0010))];
     finding.steps[0].action = Action::WaitsFor;
     finding

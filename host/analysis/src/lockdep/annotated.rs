@@ -4,7 +4,7 @@
 use lockwright_ledger::rows::{Node, lock_kind};
 
 use crate::finding::Grade;
-use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, declared};
 use crate::model::{LockRef, Model};
 
 /// Whether the lock of `node` may be taken inside another of its class, that of node `held`: the
@@ -47,18 +47,22 @@ impl Contexts {
     /// Says in a finding of this grade what its parts are.
     pub fn tell(&self, grade: Grade, what: &mut OrderFault) {
         if let Some(completion) = self.completion {
-            what.evidence.push(Evidence::CompleterHolds { completion });
+            what.evidence
+                .push(Evidence::Declared(declared::Evidence::CompleterHolds { completion }));
             if grade == Grade::Possible {
-                what.evidence.push(Evidence::CompletedOtherwise { completion });
+                what.evidence.push(Evidence::Declared(declared::Evidence::CompletedOtherwise {
+                    completion,
+                }));
             }
             if self.parts == 2 {
-                what.fault = Fault::CompletedWithLockHeld { completion };
-                what.remedies = vec![Remedy::WaitWithoutLock { completion }];
+                what.fault = Fault::Declared(declared::Fault::CompletedWithLockHeld { completion });
+                what.remedies =
+                    vec![Remedy::Declared(declared::Remedy::WaitWithoutLock { completion })];
             }
         } else if let Some(context) = self.resource.filter(|_| self.parts == 2) {
-            what.fault = Fault::TakenInsideContext { context };
-            what.evidence.push(Evidence::ContextEntered { context });
-            what.remedies = vec![Remedy::EnterWithoutLock { context }];
+            what.fault = Fault::Declared(declared::Fault::TakenInsideContext { context });
+            what.evidence.push(Evidence::Declared(declared::Evidence::ContextEntered { context }));
+            what.remedies = vec![Remedy::Declared(declared::Remedy::EnterWithoutLock { context })];
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use lockwright_ledger::rows::{Class, Node, mode, wait_type};
 
-use crate::finding::misuse::Misuse;
+use crate::finding::misuse::SleepWithSpinlockHeld;
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::Model;
 use crate::view::candidate::Candidate;
@@ -65,7 +65,7 @@ fn candidate(view: &ProcessView<'_, '_>, context: Context) -> Candidate {
     let finding = Finding {
         kind: Kind::SleepWithSpinlockHeld,
         grade: Grade::Possible,
-        details: Details::Misuse(Misuse::SleepsInside),
+        details: Details::Misuse(SleepWithSpinlockHeld::ForLock.into()),
         steps: vec![view.step(&involved, &acquisition, 0)],
         pid: model.ledger.header().pid,
         process: None,

@@ -21,7 +21,7 @@ use super::circular::orders_threads;
 use super::judge::Judge;
 use super::online;
 use crate::finding::coverage::{Note, Search::LockCycles};
-use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, barrier, cycle, doubt};
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::given_up::GivenUp;
 use crate::model::{LockRef, Model};
@@ -311,13 +311,16 @@ fn candidate(view: &ProcessView<'_, '_>, kept: &Kept) -> Candidate {
     locks.remove(BARRIER);
     let mut involved = view.involved(Level::Instance, refs);
     (involved.names[BARRIER], involved.infos[BARRIER]) = online::barrier(model, kept.addr);
-    let mut evidence = vec![Evidence::TakenBeforeBarrier { step: 1 }];
+    let mut evidence = vec![Evidence::Barrier(barrier::Evidence::TakenBeforeBarrier { step: 1 })];
     match (kept.grade, kept.timed) {
         (Grade::Likely, _) => {
-            evidence.extend([Evidence::Unordered(orders_threads(model)), Evidence::NoGate]);
+            evidence.extend([
+                Evidence::Cycle(cycle::Evidence::Unordered(orders_threads(model))),
+                Evidence::Cycle(cycle::Evidence::NoGate),
+            ]);
         }
-        (_, Some(step)) => evidence.push(Evidence::Timeout { step }),
-        _ => evidence.push(Evidence::OthersCome { barrier: BARRIER }),
+        (_, Some(step)) => evidence.push(Evidence::Doubt(doubt::Evidence::Timeout { step })),
+        _ => evidence.push(Evidence::Barrier(barrier::Evidence::OthersCome { barrier: BARRIER })),
     }
     let step = |(i, acquisition)| view.step(&involved, acquisition, (i + 1) % n);
     let finding = Finding {
@@ -325,8 +328,8 @@ fn candidate(view: &ProcessView<'_, '_>, kept: &Kept) -> Candidate {
         grade: kept.grade,
         details: Details::Order(OrderFault {
             fault: match n {
-                2 => Fault::KeptAtBarrier { barrier: BARRIER, step: 1 },
-                _ => Fault::CycleAtBarrier { barrier: BARRIER },
+                2 => Fault::Barrier(barrier::Fault::KeptAtBarrier { barrier: BARRIER, step: 1 }),
+                _ => Fault::Barrier(barrier::Fault::CycleAtBarrier { barrier: BARRIER }),
             },
             evidence,
             remedies: vec![Remedy::MeetWithoutLock { barrier: BARRIER, step: 1 }],

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use lockwright_ledger::rows::{Node, Thread, lock_kind, mode, node_flag};
 
 use crate::finding::action::Action;
-use crate::finding::misuse::{Calls, Misuse};
+use crate::finding::misuse::{CallbackWithLockHeld, Calls};
 use crate::finding::{Details, Finding, Frame, Grade, Kind, Name, Step};
 use crate::model::{Model, is_read, place_key};
 use crate::symbolize::allocator::is_allocator;
@@ -430,15 +430,18 @@ fn candidate(view: &ProcessView<'_, '_>, key: String, found: &Found) -> Candidat
     let finding = Finding {
         kind: Kind::CallbackWithLockHeld,
         grade: verdict.grade(),
-        details: Details::Misuse(Misuse::HeldInCallback {
-            library: callback.library.clone(),
-            callback: name(callback.frame()),
-            user: module(callback.frame()).unwrap_or_default().to_owned(),
-            within,
-            entry: name(&entry.stack[entry.caller - 1]),
-            calls: verdict.calls,
-            is_by_class: verdict.is_by_class,
-        }),
+        details: Details::Misuse(
+            CallbackWithLockHeld {
+                library: callback.library.clone(),
+                callback: name(callback.frame()),
+                user: module(callback.frame()).unwrap_or_default().to_owned(),
+                within,
+                entry: name(&entry.stack[entry.caller - 1]),
+                calls: verdict.calls,
+                is_by_class: verdict.is_by_class,
+            }
+            .into(),
+        ),
         steps,
         pid: model.ledger.header().pid,
         process: None,

@@ -14,7 +14,8 @@ use super::graph::{Part, parts};
 use super::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
 use super::{joins, loader, onces, semaphores, signals};
 use crate::finding::coverage::{Note, Search};
-use crate::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
+use crate::finding::order::cycle::OrderedBy;
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, doubt, kept_apart};
 use crate::finding::{Details, Finding, Grade, Instances, Kind};
 use crate::model::{LockRef, Model, thread_of};
 use crate::progress::{Progress, Stage};
@@ -446,60 +447,85 @@ pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> 
     let acquisitions = &verdict.acquisitions;
     let n = acquisitions.len();
     let mut all = Vec::new();
-    all.extend((level == Level::Class).then_some(Evidence::ByClass));
+    all.extend((level == Level::Class).then_some(Evidence::Cycle(cycle::Evidence::ByClass)));
     match verdict.obstacle {
         Obstacle::None => all.extend([
             match level {
-                Level::Instance => Evidence::SameLocks,
-                Level::Class => Evidence::TakenByThreads,
+                Level::Instance => Evidence::Cycle(cycle::Evidence::SameLocks),
+                Level::Class => Evidence::Cycle(cycle::Evidence::TakenByThreads),
             },
-            Evidence::Unordered(orders_threads(model)),
-            Evidence::NoGate,
+            Evidence::Cycle(cycle::Evidence::Unordered(orders_threads(model))),
+            Evidence::Cycle(cycle::Evidence::NoGate),
         ]),
-        Obstacle::Timeout(step) => all.push(Evidence::Timeout { step }),
-        Obstacle::Unrecorded(step) => all.push(Evidence::MoreThreads { step }),
-        Obstacle::Truncated(step) => all.push(Evidence::MoreLocksHeld { step }),
-        Obstacle::Torn => all.push(Evidence::OrderUnread),
-        Obstacle::Late(step) => all.push(Evidence::OrderUnrecorded { step }),
-        Obstacle::Between(step) => all.push(Evidence::NoWriter { lock: (step + 1) % n }),
+        Obstacle::Timeout(step) => all.push(Evidence::Doubt(doubt::Evidence::Timeout { step })),
+        Obstacle::Unrecorded(step) => {
+            all.push(Evidence::Doubt(doubt::Evidence::MoreThreads { step }))
+        }
+        Obstacle::Truncated(step) => {
+            all.push(Evidence::Doubt(doubt::Evidence::MoreLocksHeld { step }))
+        }
+        Obstacle::Torn => all.push(Evidence::Doubt(doubt::Evidence::OrderUnread)),
+        Obstacle::Late(step) => {
+            all.push(Evidence::Doubt(doubt::Evidence::OrderUnrecorded { step }))
+        }
+        Obstacle::Between(step) => {
+            all.push(Evidence::Doubt(doubt::Evidence::NoWriter { lock: (step + 1) % n }))
+        }
         Obstacle::Doubt(i, j, node) => {
             let class = LockRef { inst: 0, ..view.lock_of(node) };
-            all.push(Evidence::DoubtfulGate { steps: [i, j], class: model.name(class) });
+            all.push(Evidence::Doubt(doubt::Evidence::DoubtfulGate {
+                steps: [i, j],
+                class: model.name(class),
+            }));
         }
         Obstacle::Guard(i, j, node) => {
-            all.push(Evidence::Gate { steps: [i, j], gate: model.name(view.lock_of(node)) });
+            all.push(Evidence::KeptApart(kept_apart::Evidence::Gate {
+                steps: [i, j],
+                gate: model.name(view.lock_of(node)),
+            }));
         }
-        Obstacle::Enclosed(i, j, by) => all.push(Evidence::Enclosed {
-            steps: [i, j],
-            gate: model.name(by.lock),
-            holder: model.thread(by.holder),
-        }),
-        Obstacle::Over(i, j, by) => all.push(Evidence::OverBefore {
-            steps: [i, j],
-            lock: model.name(by.lock),
-            holder: model.thread(by.holder),
-        }),
-        Obstacle::Precedence(i, j, held) => all.push(Evidence::EachBefore {
-            steps: [i, j],
-            locks: held.map(|id| model.name(view.lock_of(id))),
-        }),
+        Obstacle::Enclosed(i, j, by) => {
+            all.push(Evidence::KeptApart(kept_apart::Evidence::Enclosed {
+                steps: [i, j],
+                gate: model.name(by.lock),
+                holder: model.thread(by.holder),
+            }))
+        }
+        Obstacle::Over(i, j, by) => {
+            all.push(Evidence::KeptApart(kept_apart::Evidence::OverBefore {
+                steps: [i, j],
+                lock: model.name(by.lock),
+                holder: model.thread(by.holder),
+            }))
+        }
+        Obstacle::Precedence(i, j, held) => {
+            all.push(Evidence::KeptApart(kept_apart::Evidence::EachBefore {
+                steps: [i, j],
+                locks: held.map(|id| model.name(view.lock_of(id))),
+            }))
+        }
         Obstacle::New(step) => {
             let lock = model.name(view.lock_of(acquisitions[step].context.held));
-            all.push(Evidence::New { step, lock });
+            all.push(Evidence::KeptApart(kept_apart::Evidence::New { step, lock }));
         }
         Obstacle::Order(early, late) => {
             let by = model.order.crossing(acquisitions[early].segment, acquisitions[late].segment);
             let by = by.map(|crossing| crossing.named(model));
-            all.push(Evidence::Ordered { steps: [early, late], by });
+            all.push(Evidence::KeptApart(kept_apart::Evidence::Ordered {
+                steps: [early, late],
+                by,
+            }));
         }
         Obstacle::SameThread(step, _) => {
             let is_same = |other: &&Acquisition| other.thread == acquisitions[step].thread;
             let steps = acquisitions.iter().filter(is_same).count();
-            all.push(Evidence::OneThread { step, steps });
+            all.push(Evidence::KeptApart(kept_apart::Evidence::OneThread { step, steps }));
         }
     }
-    all.extend(reads_meet(model, acquisitions).then_some(Evidence::ReadersMeet));
-    all.extend(verdict.cut.then_some(Evidence::SearchCut));
+    all.extend(
+        reads_meet(model, acquisitions).then_some(Evidence::Cycle(cycle::Evidence::ReadersMeet)),
+    );
+    all.extend(verdict.cut.then_some(Evidence::Cycle(cycle::Evidence::SearchCut)));
     all
 }
 
@@ -526,20 +552,29 @@ fn remedies(
 ) -> Vec<Remedy> {
     match (grade, verdict.obstacle) {
         (Grade::Guarded, Obstacle::Guard(_, _, node)) => {
-            vec![Remedy::KeepGate(view.model.name(view.lock_of(node)))]
+            vec![Remedy::KeptApart(kept_apart::Remedy::KeepGate(
+                view.model.name(view.lock_of(node)),
+            ))]
         }
         (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => {
-            vec![Remedy::KeepEnclosing(view.model.name(by.lock))]
+            vec![Remedy::KeptApart(kept_apart::Remedy::KeepEnclosing(view.model.name(by.lock)))]
         }
         (Grade::Guarded, Obstacle::Over(..) | Obstacle::Precedence(..)) => {
-            vec![Remedy::KeepOrdered]
+            vec![Remedy::KeptApart(kept_apart::Remedy::KeepOrdered)]
         }
-        (Grade::Ordered, Obstacle::New(i)) => vec![Remedy::KeepNew(involved.names[i].clone())],
-        (Grade::Ordered, _) => vec![Remedy::KeepOrdered],
-        (Grade::SingleThread, _) => vec![Remedy::KeepSingleThread],
+        (Grade::Ordered, Obstacle::New(i)) => {
+            vec![Remedy::KeptApart(kept_apart::Remedy::KeepNew(involved.names[i].clone()))]
+        }
+        (Grade::Ordered, _) => vec![Remedy::KeptApart(kept_apart::Remedy::KeepOrdered)],
+        (Grade::SingleThread, _) => vec![Remedy::KeptApart(kept_apart::Remedy::KeepSingleThread)],
         _ => {
-            let mut all = vec![other_order(view, involved, verdict, seen), Remedy::FurtherLock];
-            all.extend(uses_std_locks(view, verdict).then_some(Remedy::ScopedLock));
+            let mut all = vec![
+                other_order(view, involved, verdict, seen),
+                Remedy::Cycle(cycle::Remedy::FurtherLock),
+            ];
+            all.extend(
+                uses_std_locks(view, verdict).then_some(Remedy::Cycle(cycle::Remedy::ScopedLock)),
+            );
             all
         }
     }
@@ -557,8 +592,14 @@ fn other_order(
     let name = |i: usize| involved.names[i % n].clone();
     match view.place(verdict.acquisitions[rarest].context.acquired) {
         // The same code takes them in all orders: the locks need an order of their own.
-        Some(place) if is_one_place(view.model, verdict) => Remedy::OrderOfTheirOwn { place },
-        place => Remedy::TakeBefore { first: name(rarest + 1), second: name(rarest), place },
+        Some(place) if is_one_place(view.model, verdict) => {
+            Remedy::Cycle(cycle::Remedy::OrderOfTheirOwn { place })
+        }
+        place => Remedy::Cycle(cycle::Remedy::TakeBefore {
+            first: name(rarest + 1),
+            second: name(rarest),
+            place,
+        }),
     }
 }
 

@@ -7,7 +7,7 @@ use lockwright_ledger::rows::Order;
 
 use super::budget::Budget;
 use crate::finding::coverage::{Note, Search};
-use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, declared};
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::Model;
 use crate::view::candidate::Candidate;
@@ -147,10 +147,12 @@ fn candidate(
     let model = view.model;
     let evidence: Vec<Evidence> = way
         .iter()
-        .map(|&(before, after, stack)| Evidence::Declared {
-            before: declared.names[before].clone(),
-            after: declared.names[after].clone(),
-            place: model.short_place(stack),
+        .map(|&(before, after, stack)| {
+            Evidence::Declared(declared::Evidence::Declared {
+                before: declared.names[before].clone(),
+                after: declared.names[after].clone(),
+                place: model.short_place(stack),
+            })
         })
         .collect();
     let refs = vec![view.lock_of(context.held), view.lock_of(context.acquired)];
@@ -179,11 +181,15 @@ fn candidate(
         kind: Kind::CircularDependency,
         grade: Grade::Likely,
         details: Details::Order(OrderFault {
-            fault: Fault::AgainstDeclaration,
+            fault: Fault::Declared(declared::Fault::AgainstDeclaration),
             evidence,
             remedies: vec![
-                Remedy::TakeBefore { first: acquired, second: held, place: None },
-                Remedy::CorrectDeclaration,
+                Remedy::Cycle(cycle::Remedy::TakeBefore {
+                    first: acquired,
+                    second: held,
+                    place: None,
+                }),
+                Remedy::Declared(declared::Remedy::CorrectDeclaration),
             ],
         }),
         steps: vec![view.step(&involved, &acquisition, 1)],

@@ -6,7 +6,7 @@ use lockwright_ledger::rows::{
     Finding as Row, Node, Thread, excludes, finding_kind, lock_kind, mode,
 };
 
-use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, join};
 use crate::finding::{Frame, Grade, Kind};
 use crate::model::{LockRef, Model, place_of};
 use crate::view::occurrence::Acquisition;
@@ -75,25 +75,35 @@ impl Ends {
                 }
             };
             if is_for_semaphore(model, acquisitions[end]) {
-                at_most(Grade::Possible, Evidence::AwaitedSemaphore { end });
+                at_most(Grade::Possible, Evidence::Join(join::Evidence::AwaitedSemaphore { end }));
             }
             if is_cancelled(model, acquisitions[end].thread) {
-                at_most(Grade::Possible, Evidence::Cancelled { end });
+                at_most(Grade::Possible, Evidence::Join(join::Evidence::Cancelled { end }));
             }
             let before = self.before(end);
             let mutexes = heard_with(model, acquisitions[before], acquisitions[end].thread);
             match mutexes.contains(&self.parts[before]) {
-                true => at_most(Grade::Ordered, Evidence::MayHaveHeard { end }),
+                true => {
+                    at_most(Grade::Ordered, Evidence::Join(join::Evidence::MayHaveHeard { end }))
+                }
                 false if mutexes.is_empty() => {}
-                false => at_most(Grade::Possible, Evidence::MayHaveHeard { end }),
+                false => {
+                    at_most(Grade::Possible, Evidence::Join(join::Evidence::MayHaveHeard { end }))
+                }
             }
             let joined = acquisitions[end].thread;
             if let Some(signal) = last_signal_holding(model, self.parts[before], joined) {
                 let place = model.short_place(signal);
-                at_most(Grade::Possible, Evidence::SignalsAtItsEnd { end, place });
+                at_most(
+                    Grade::Possible,
+                    Evidence::Join(join::Evidence::SignalsAtItsEnd { end, place }),
+                );
             }
             if let Some(function) = deciding(model, acquisitions[before]) {
-                at_most(Grade::Possible, Evidence::PassedWithoutJoin { end, function });
+                at_most(
+                    Grade::Possible,
+                    Evidence::Join(join::Evidence::PassedWithoutJoin { end, function }),
+                );
             }
         }
         result
@@ -106,20 +116,25 @@ impl Ends {
         // A joiner holds a lock: a cycle of joins alone has no beginning.
         let release = self.ends.iter().find(|&&end| !self.ends.contains(&self.before(end)));
         for evidence in &mut what.evidence {
-            if is_pair && *evidence == Evidence::SameLocks {
-                *evidence = Evidence::TakenByJoined { end };
+            if is_pair && *evidence == Evidence::Cycle(cycle::Evidence::SameLocks) {
+                *evidence = Evidence::Join(join::Evidence::TakenByJoined { end });
             }
         }
         let is_order = |remedy: &Remedy| {
-            matches!(remedy, Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. })
+            matches!(
+                remedy,
+                Remedy::Cycle(
+                    cycle::Remedy::TakeBefore { .. } | cycle::Remedy::OrderOfTheirOwn { .. }
+                )
+            )
         };
         if what.remedies.first().is_some_and(is_order) {
             what.remedies = Vec::from_iter(release.map(|&end| Remedy::JoinWithoutLock { end }));
         }
         if what.fault == Fault::Cycle {
             what.fault = match is_pair {
-                true => Fault::JoinedWithLockHeld { end },
-                false => Fault::CycleWithJoins { ends: self.ends.clone() },
+                true => Fault::Join(join::Fault::JoinedWithLockHeld { end }),
+                false => Fault::Join(join::Fault::CycleWithJoins { ends: self.ends.clone() }),
             };
         }
     }

@@ -4,7 +4,7 @@
 use lockwright_ledger::rows::{LOADER_LOCK, OBJECT_LIST_LOCK};
 
 use crate::finding::LockOrigin;
-use crate::finding::order::{Evidence, OrderFault, Remedy};
+use crate::finding::order::{Evidence, OrderFault, Remedy, cycle, loader};
 use crate::model::{LockRef, Model};
 
 /// One of the loader's locks.
@@ -50,18 +50,24 @@ pub fn place(model: &Model<'_>, locks: &[LockRef]) -> Option<Place> {
 pub fn tell(place: Place, parts: usize, what: &mut OrderFault) {
     let Place { lock, at } = place;
     what.evidence.push(match lock {
-        Lock::Loader => Evidence::HeldWhileLoading,
-        Lock::ObjectList => Evidence::HeldInCallback,
+        Lock::Loader => Evidence::Loader(loader::Evidence::HeldWhileLoading),
+        Lock::ObjectList => Evidence::Loader(loader::Evidence::HeldInCallback),
     });
     let remedy = match (what.remedies.first(), lock) {
-        (Some(Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. }), Lock::Loader) => {
-            Remedy::LoadWithoutLock { loader: at }
-        }
-        (Some(Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. }), Lock::ObjectList) => {
-            Remedy::ListWithoutLock { list: at }
-        }
+        (
+            Some(Remedy::Cycle(
+                cycle::Remedy::TakeBefore { .. } | cycle::Remedy::OrderOfTheirOwn { .. },
+            )),
+            Lock::Loader,
+        ) => Remedy::Loader(loader::Remedy::LoadWithoutLock { loader: at }),
+        (
+            Some(Remedy::Cycle(
+                cycle::Remedy::TakeBefore { .. } | cycle::Remedy::OrderOfTheirOwn { .. },
+            )),
+            Lock::ObjectList,
+        ) => Remedy::Loader(loader::Remedy::ListWithoutLock { list: at }),
         (Some(&Remedy::JoinWithoutLock { end }), Lock::Loader) if (at + 1) % parts == end => {
-            Remedy::JoinOutsideLoader { end }
+            Remedy::Loader(loader::Remedy::JoinOutsideLoader { end })
         }
         _ => return,
     };

@@ -20,7 +20,7 @@ use lockwright_glibc::library::is_c_library;
 use lockwright_ledger::rows::{Finding as Row, Node, finding_kind, mode};
 
 use crate::finding::action::Action;
-use crate::finding::misuse::Misuse;
+use crate::finding::misuse::LostWakeup;
 use crate::finding::{Details, Finding, Frame, Grade, Kind, Name, Step, ThreadInfo};
 use crate::model::{LockRef, Model};
 use crate::symbolize::wrapper::own_frames;
@@ -140,10 +140,13 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
     let finding = Finding {
         kind: Kind::LostWakeup,
         grade: Grade::Possible,
-        details: Details::Misuse(Misuse::SignalledBare {
-            condvar: model.variable_at(row.addr).map(Name::symbol),
-            waiter,
-        }),
+        details: Details::Misuse(
+            LostWakeup::SignalledBare {
+                condvar: model.variable_at(row.addr).map(Name::symbol),
+                waiter,
+            }
+            .into(),
+        ),
         steps: std::iter::once(signals).chain(waits).collect(),
         pid: model.ledger.header().pid,
         process: None,

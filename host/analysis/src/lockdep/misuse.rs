@@ -13,7 +13,12 @@ use super::signallers::{self, Need, Signallers};
 use super::waits_through::{Through, Ways};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
-use crate::finding::misuse::{Gap, Misuse, Signalled};
+use crate::finding::misuse::{
+    BadUnlockBalance, CondvarMutexMismatch, ExitWithLockHeld, ForkWithLockHeld, Gap,
+    HeldLockDestroyed, HeldLockFreed, HeldLockInitialised, InvalidWaitContext, LeakedLock,
+    LockNotHeld, Misuse, Signalled, SleepWithSpinlockHeld, UnlockInconsistent, Unpinned,
+    UnsafeCall, UseAfterDestroy, WaitWithLockHeld,
+};
 use crate::finding::{
     Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
 };
@@ -288,58 +293,68 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     /// What was done, with all that is known about it.
     fn misuse(&self) -> Misuse {
         let row = &self.row;
-        let by_wait = self.is_by_wait();
         let holder = self.another();
         match self.kind {
-            Kind::BadUnlockBalance if self.is_read_handed_on() => Misuse::ReadHandedOn { holder },
-            Kind::BadUnlockBalance => Misuse::BadUnlock {
-                by_wait,
-                took_itself: holder.is_none() && self.other.is_some(),
-                holder,
-                error: (row.detail != 0).then_some(row.detail),
-            },
-            Kind::HeldLockFreed if self.is_frame() => Misuse::FrameLeft,
-            Kind::HeldLockFreed => Misuse::Freed { holder },
-            Kind::HeldLockDestroyed => Misuse::Destroyed { holder },
-            Kind::HeldLockInitialised => Misuse::Initialised { holder },
+            Kind::BadUnlockBalance => self.bad_unlock(holder).into(),
+            Kind::HeldLockFreed if self.is_frame() => HeldLockFreed::FrameLeft.into(),
+            Kind::HeldLockFreed => HeldLockFreed::Freed { holder }.into(),
+            Kind::HeldLockDestroyed => HeldLockDestroyed { holder }.into(),
+            Kind::HeldLockInitialised => HeldLockInitialised { holder }.into(),
             Kind::UseAfterDestroy => {
                 let by = self.other.as_ref().filter(|_| row.other_thread != 0);
-                Misuse::UsedAfterDestroy { by: by.map(|other| other.thread.clone()) }
+                UseAfterDestroy { by: by.map(|other| other.thread.clone()) }.into()
             }
-            Kind::ExitWithLockHeld => Misuse::ThreadEnded {
+            Kind::ExitWithLockHeld => ExitWithLockHeld {
                 access: self.access(),
                 reads: is_read(row.mode),
                 unlocked_later: row.detail > row.repeats,
                 can_be_robust: self.can_be_robust(),
-            },
-            Kind::LeakedLock => Misuse::Leaked {
+            }
+            .into(),
+            Kind::LeakedLock => LeakedLock {
                 function: self.leaker(),
                 exits: LeftHeld::from_bits(row.detail).exits,
                 releases_otherwise: self.leak == Some(Grade::Likely),
-            },
-            Kind::ForkWithLockHeld => Misuse::Forked { holder },
-            Kind::WaitWithLockHeld => Misuse::KeptInWait {
+            }
+            .into(),
+            Kind::ForkWithLockHeld => ForkWithLockHeld { holder }.into(),
+            Kind::WaitWithLockHeld => WaitWithLockHeld {
                 semaphore: self.is_for_semaphore(),
                 timed: self.is_timed(),
                 signalled: self.signalled(),
                 gap: self.gap(),
-            },
-            Kind::CondvarMutexMismatch => Misuse::TwoMutexes {
+            }
+            .into(),
+            Kind::CondvarMutexMismatch => CondvarMutexMismatch {
                 condvar: self.view.model.variable_at(row.addr).map(Name::symbol),
                 other: holder,
-            },
-            Kind::InconsistentState => Misuse::UnsafeCall {
-                signal: row.detail as u32,
-                may_interrupt: self.may_interrupt(),
-            },
-            Kind::LockNotHeld => Misuse::Asserted { held: row.detail == 1 },
-            Kind::Unpinned => Misuse::Unpinned,
-            Kind::InvalidWaitContext => Misuse::SleepsInside,
+            }
+            .into(),
+            Kind::InconsistentState => {
+                UnsafeCall { signal: row.detail as u32, may_interrupt: self.may_interrupt() }.into()
+            }
+            Kind::LockNotHeld => LockNotHeld { held: row.detail == 1 }.into(),
+            Kind::Unpinned => Unpinned.into(),
+            Kind::InvalidWaitContext => InvalidWaitContext.into(),
             Kind::SleepWithSpinlockHeld => {
-                Misuse::SleepsInCall { call: BLOCKING_CALLS.get(row.detail as usize).copied() }
+                let call = BLOCKING_CALLS.get(row.detail as usize).copied();
+                SleepWithSpinlockHeld::InCall { call }.into()
             }
             // All that is left of `kind_of`.
-            _ => Misuse::NotMadeConsistent,
+            _ => UnlockInconsistent.into(),
+        }
+    }
+
+    /// What is known of an unlock by a thread that does not hold the lock.
+    fn bad_unlock(&self, holder: Option<ThreadInfo>) -> BadUnlockBalance {
+        match self.is_read_handed_on() {
+            true => BadUnlockBalance::ReadHandedOn { holder },
+            false => BadUnlockBalance::NotHeld {
+                by_wait: self.is_by_wait(),
+                took_itself: holder.is_none() && self.other.is_some(),
+                holder,
+                error: (self.row.detail != 0).then_some(self.row.detail),
+            },
         }
     }
 

@@ -16,7 +16,8 @@ use super::circular;
 use super::judge::{Judge, Obstacle, shapes};
 use super::online;
 use crate::finding::coverage::{Note, Search};
-use crate::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
+use crate::finding::order::again::Again;
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, again, nesting};
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::{LockRef, Model, is_read};
 use crate::view::candidate::Candidate;
@@ -291,12 +292,14 @@ fn undisciplined(
     }
     let involved = view.involved(Level::Instance, refs);
     let [descending, ascending] = &nest.pairs;
-    let mut evidence =
-        vec![Evidence::Pairs { ascending: ascending.len(), descending: descending.len() }];
+    let mut evidence = vec![Evidence::Nesting(nesting::Evidence::Pairs {
+        ascending: ascending.len(),
+        descending: descending.len(),
+    })];
     evidence.push(match nest.has_both_ways() {
-        false => Evidence::NoPairBothWays,
+        false => Evidence::Nesting(nesting::Evidence::NoPairBothWays),
         // Else there is a cycle of locks, which says all there is.
-        true => Evidence::PairsBothWaysRead,
+        true => Evidence::Nesting(nesting::Evidence::PairsBothWaysRead),
     });
     // The pairs are different locks, so of the usual evidence only what separates the paths tells.
     if grade > Grade::Possible {
@@ -416,7 +419,7 @@ fn recursion(
         kind: Kind::RecursiveLocking,
         grade,
         details: Details::Order(OrderFault {
-            fault: Fault::TakenAgain,
+            fault: Fault::Again(again::Fault::TakenAgain),
             evidence: vec![Evidence::Again(again)],
             remedies: vec![Remedy::SplitFunction],
         }),

@@ -3,7 +3,7 @@
 
 use lockwright_ledger::rows::lock_kind;
 
-use crate::finding::order::{Evidence, OrderFault, Remedy};
+use crate::finding::order::{Evidence, OrderFault, Remedy, cycle, once};
 use crate::model::{LockRef, Model};
 
 /// The place of the first control among the locks of a cycle.
@@ -16,14 +16,17 @@ pub fn place(model: &Model<'_>, locks: &[LockRef]) -> Option<usize> {
 pub fn tell(once: usize, parts: usize, what: &mut OrderFault) {
     what.evidence.push(Evidence::HeldWhileInitialising { once });
     let is_order = |remedy: &Remedy| {
-        matches!(remedy, Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. })
+        matches!(
+            remedy,
+            Remedy::Cycle(cycle::Remedy::TakeBefore { .. } | cycle::Remedy::OrderOfTheirOwn { .. })
+        )
     };
     match what.remedies.first() {
         Some(remedy) if is_order(remedy) => {
-            what.remedies = vec![Remedy::InitialiseWithoutLock { once }];
+            what.remedies = vec![Remedy::Once(once::Remedy::InitialiseWithoutLock { once })];
         }
         Some(&Remedy::JoinWithoutLock { end }) if (once + 1) % parts == end => {
-            what.remedies = vec![Remedy::JoinAfterRoutine { once }];
+            what.remedies = vec![Remedy::Once(once::Remedy::JoinAfterRoutine { once })];
         }
         _ => {}
     }

@@ -12,7 +12,7 @@ use lockwright_ledger::rows::{
 use super::signals;
 use crate::finding::action::Action;
 use crate::finding::lock_kind::Subject;
-use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, again, deadlock, once};
 use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Name, Step};
 use crate::model::{LockRef, Model};
 use crate::view::candidate::{Candidate, ring};
@@ -144,11 +144,15 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
     }
     let evidence = (0..n)
         .map(|step| match is_join(&steps[step]) {
-            true => Evidence::WaitsForEnd { step },
-            false if is_barrier(&steps[step]) => Evidence::WaitsAtBarrier { step },
+            true => Evidence::Deadlock(deadlock::Evidence::WaitsForEnd { step }),
+            false if is_barrier(&steps[step]) => {
+                Evidence::Deadlock(deadlock::Evidence::WaitsAtBarrier { step })
+            }
             // A writer in the queue keeps a reader waiting without holding the lock itself.
-            false if steps[(step + 1) % n].wanted == 0 => Evidence::WaitsBehindWriter { step },
-            false => Evidence::WaitsForHolder { step },
+            false if steps[(step + 1) % n].wanted == 0 => {
+                Evidence::Deadlock(deadlock::Evidence::WaitsBehindWriter { step })
+            }
+            false => Evidence::Deadlock(deadlock::Evidence::WaitsForHolder { step }),
         })
         .collect();
     let reported: Vec<Step> = steps
@@ -224,7 +228,7 @@ fn of_routines(model: &Model<'_>, steps: &[StepRow]) -> Option<Remedy> {
     let is_control =
         |i: usize| is_lock(i) && model.classes.kind(steps[i % n].class) == lock_kind::ONCE;
     if (0..n).all(is_control) {
-        return Some(Remedy::KeepRoutinesApart);
+        return Some(Remedy::Once(once::Remedy::KeepRoutinesApart));
     }
     // The lock of a step is held by the next: the one before is held at the call, and the one
     // behind is what the routine waits for.
@@ -232,7 +236,7 @@ fn of_routines(model: &Model<'_>, steps: &[StepRow]) -> Option<Remedy> {
         is_control(i)
             && [i + n - 1, i + 1].into_iter().all(|beside| is_lock(beside) && !is_control(beside))
     };
-    (0..n).find(is_between).map(|once| Remedy::InitialiseWithoutLock { once })
+    (0..n).find(is_between).map(|once| Remedy::Once(once::Remedy::InitialiseWithoutLock { once }))
 }
 
 fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
@@ -248,19 +252,19 @@ fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
         model.place(first),
         model.place(row.stack)
     );
-    let mut evidence = vec![Evidence::WaitsForItself];
+    let mut evidence = vec![Evidence::Deadlock(deadlock::Evidence::WaitsForItself)];
     let (kind, fault, remedies) = match signals::handler_of(view.model, row) {
         Some(signal) => {
-            evidence.push(Evidence::HolderInterrupted { signal });
-            let fault = Fault::TakenAgainInHandler { signal };
+            evidence.push(Evidence::Deadlock(deadlock::Evidence::HolderInterrupted { signal }));
+            let fault = Fault::Again(again::Fault::TakenAgainInHandler { signal });
             (Kind::InconsistentState, fault, signals::remedies(signal, 0))
         }
         None => {
             let remedy = match model.classes.kind(row.class) {
-                lock_kind::ONCE => Remedy::KeepOutOfRoutine,
+                lock_kind::ONCE => Remedy::Once(once::Remedy::KeepOutOfRoutine),
                 _ => Remedy::SplitFunction,
             };
-            (Kind::RecursiveLocking, Fault::TakenAgain, vec![remedy])
+            (Kind::RecursiveLocking, Fault::Again(again::Fault::TakenAgain), vec![remedy])
         }
     };
     let finding = Finding {

@@ -2,7 +2,7 @@
 
 use lockwright_ledger::rows::lock_kind;
 
-use crate::finding::order::Evidence;
+use crate::finding::order::{Evidence, cycle};
 use crate::model::{LockRef, Model};
 
 /// The semaphores among `locks`, by place.
@@ -13,5 +13,5 @@ pub fn among(model: &Model<'_>, locks: &[LockRef]) -> Vec<usize> {
 
 /// That these count as locks.
 pub fn why_locks(locks: Vec<usize>) -> Option<Evidence> {
-    (!locks.is_empty()).then_some(Evidence::Semaphores { locks })
+    (!locks.is_empty()).then_some(Evidence::Cycle(cycle::Evidence::Semaphores { locks }))
 }

@@ -15,7 +15,9 @@ use super::judge::Judge;
 use super::{loader, nesting};
 use crate::finding::action::Action;
 use crate::finding::coverage::{Note, Search};
-use crate::finding::order::{Again, Evidence, Fault, InHandler, OrderFault, Remedy};
+use crate::finding::order::again::Again;
+use crate::finding::order::handler::InHandler;
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, handler};
 use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step};
 use crate::model::{LockRef, Model, is_read};
 use crate::view::candidate::Candidate;
@@ -164,12 +166,12 @@ fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Cand
     let involved = view.involved(level, vec![lock]);
     let [holder, handler] = [open, used_in].map(|usage| model.thread(usage.thread));
     let mut evidence = vec![
-        Evidence::TakenOpen { signal },
-        Evidence::TakenInHandler { signal, thread: handler },
-        Evidence::InHandler(comes.clone()),
+        Evidence::Handler(handler::Evidence::TakenOpen { signal }),
+        Evidence::Handler(handler::Evidence::TakenInHandler { signal, thread: handler }),
+        Evidence::Handler(handler::Evidence::InHandler(comes.clone())),
     ];
     if *grade == Grade::Likely && open.thread != used_in.thread {
-        evidence.push(Evidence::AnyThreadRunsHandlers);
+        evidence.push(Evidence::Handler(handler::Evidence::AnyThreadRunsHandlers));
     }
     let held = view.held(&involved, open.node.parent);
     let place = |node: &Node| model.place(node.stack);
@@ -191,7 +193,7 @@ fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Cand
         kind: Kind::InconsistentState,
         grade: *grade,
         details: Details::Order(OrderFault {
-            fault: Fault::TakenInHandler { signal },
+            fault: Fault::Handler(handler::Fault::TakenInHandler { signal }),
             evidence,
             remedies: remedies(signal, 0),
         }),
@@ -236,7 +238,10 @@ pub fn handler_of(model: &Model<'_>, row: &Row) -> Option<u32> {
 /// What to do about a handler of `signal` that takes what it may interrupt the holder of: `lock` of
 /// the finding.
 pub fn remedies(signal: u32, lock: usize) -> Vec<Remedy> {
-    vec![Remedy::BlockSignal { signal, lock }, Remedy::LessInHandler]
+    vec![
+        Remedy::Handler(handler::Remedy::BlockSignal { signal, lock }),
+        Remedy::Handler(handler::Remedy::LessInHandler),
+    ]
 }
 
 /// Describes a cycle by what handlers do, if they take part in it; false if none does.
@@ -251,12 +256,14 @@ pub fn tell(
     let steps: Vec<(usize, u32)> = signals.filter_map(|(step, s)| Some((step, s?))).collect();
     what.fault = match (&steps[..], acquisitions.len()) {
         ([], _) => return false,
-        (&[(step, signal)], 2) => Fault::PairWithHandler { step, signal },
-        (steps, _) => {
-            Fault::CycleWithHandlers { signals: steps.iter().map(|step| step.1).collect() }
-        }
+        (&[(step, signal)], 2) => Fault::Handler(handler::Fault::PairWithHandler { step, signal }),
+        (steps, _) => Fault::Handler(handler::Fault::CycleWithHandlers {
+            signals: steps.iter().map(|step| step.1).collect(),
+        }),
     };
-    let opens = steps.iter().map(|&(step, signal)| Evidence::OpenAndTaken { step, signal });
+    let opens = steps
+        .iter()
+        .map(|&(step, signal)| Evidence::Handler(handler::Evidence::OpenAndTaken { step, signal }));
     what.evidence.splice(0..0, opens);
     if grade <= Grade::Possible {
         what.remedies = steps.iter().flat_map(|&(step, signal)| remedies(signal, step)).collect();

@@ -11,7 +11,7 @@
 use lockwright_ledger::rows::{Finding as Row, finding_kind};
 
 use super::lost_wakeups::{function, signals, waits};
-use crate::finding::misuse::Misuse;
+use crate::finding::misuse::LostWakeup;
 use crate::finding::{Details, Finding, Grade, Kind, Name};
 use crate::model::{LockRef, Model};
 use crate::symbolize::wrapper::own_frames;
@@ -65,11 +65,14 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row, signal: &Row) -> Candidate {
     let finding = Finding {
         kind: Kind::LostWakeup,
         grade: Grade::Possible,
-        details: Details::Misuse(Misuse::SignalTaken {
-            condvar: model.variable_at(row.addr).map(Name::symbol),
-            taker,
-            waiter,
-        }),
+        details: Details::Misuse(
+            LostWakeup::SignalTaken {
+                condvar: model.variable_at(row.addr).map(Name::symbol),
+                taker,
+                waiter,
+            }
+            .into(),
+        ),
         steps,
         pid: model.ledger.header().pid,
         process: None,

@@ -3,7 +3,8 @@
 use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
 use super::{Occurrence, Processes};
-use crate::finding::order::{Apart, Evidence, Fault, OrderFault, Remedy};
+use crate::finding::order::several::Apart;
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, kept_apart, several};
 use crate::finding::{Details, Finding, Grade, Instances, Kind, LockInfo, Name, Origin, Step};
 use crate::view::occurrence::{Acquisition, Level};
 use crate::view::process_view::{InvolvedLocks, ProcessView};
@@ -83,29 +84,33 @@ fn evidence(
     verdict: &Verdict,
     told: &[Contribution],
 ) -> Vec<Evidence> {
-    let mut evidence = vec![Evidence::NoProcessAlone];
-    evidence.extend(
-        told.iter()
-            .enumerate()
-            .map(|(step, told)| Evidence::TakenInProcess { step, acquired: told.names[1].clone() }),
-    );
+    let mut evidence = vec![Evidence::Several(several::Evidence::NoProcessAlone)];
+    evidence.extend(told.iter().enumerate().map(|(step, told)| {
+        Evidence::Several(several::Evidence::TakenInProcess {
+            step,
+            acquired: told.names[1].clone(),
+        })
+    }));
     evidence.push(match verdict.obstacle {
-        Obstacle::None if are_single(all, classes, verdict) => Evidence::Variables,
-        Obstacle::None => Evidence::NotComparable,
-        Obstacle::Guard(i, j, node) => {
-            Evidence::GateOfAProcess { steps: [i, j], gate: gate(all, verdict, i, node) }
+        Obstacle::None if are_single(all, classes, verdict) => {
+            Evidence::Several(several::Evidence::Variables)
         }
-        Obstacle::New(step) => Evidence::NewInProcess { step },
+        Obstacle::None => Evidence::Several(several::Evidence::NotComparable),
+        Obstacle::Guard(i, j, node) => Evidence::Several(several::Evidence::GateOfAProcess {
+            steps: [i, j],
+            gate: gate(all, verdict, i, node),
+        }),
+        Obstacle::New(step) => Evidence::Several(several::Evidence::NewInProcess { step }),
     });
-    evidence.push(Evidence::Runs(runs(all, told)));
-    evidence.extend(verdict.cut.then_some(Evidence::PlacesCut));
+    evidence.push(Evidence::Several(several::Evidence::Runs(runs(all, told))));
+    evidence.extend(verdict.cut.then_some(Evidence::Several(several::Evidence::PlacesCut)));
     let by_name = verdict.acquisitions.iter().any(|acquisition| {
         let model = &all.models[acquisition.ledger];
         let class = model.trie.node(acquisition.context.held);
         let class = class.and_then(|node| classes.lock(acquisition.ledger, model, node));
         class.is_some_and(|class| classes.is_by_name(class))
     });
-    evidence.extend(by_name.then_some(Evidence::DifferentBuilds));
+    evidence.extend(by_name.then_some(Evidence::Several(several::Evidence::DifferentBuilds)));
     evidence
 }
 
@@ -137,11 +142,20 @@ fn runs(all: &Processes<'_, '_>, told: &[Contribution]) -> Vec<(usize, String)> 
 
 fn remedies(all: &Processes<'_, '_>, verdict: &Verdict, told: &[Contribution]) -> Vec<Remedy> {
     match verdict.obstacle {
-        Obstacle::Guard(i, _, node) => return vec![Remedy::KeepGate(gate(all, verdict, i, node))],
-        Obstacle::New(i) => return vec![Remedy::KeepNew(told[i].names[0].clone())],
+        Obstacle::Guard(i, _, node) => {
+            return vec![Remedy::KeptApart(kept_apart::Remedy::KeepGate(gate(
+                all, verdict, i, node,
+            )))];
+        }
+        Obstacle::New(i) => {
+            return vec![Remedy::KeptApart(kept_apart::Remedy::KeepNew(told[i].names[0].clone()))];
+        }
         Obstacle::None => {}
     }
     let Some(last) = told.last() else { return Vec::new() };
     let [second, first] = last.names.clone();
-    vec![Remedy::TakeBefore { first, second, place: last.place.clone() }, Remedy::KeepApart]
+    vec![
+        Remedy::Cycle(cycle::Remedy::TakeBefore { first, second, place: last.place.clone() }),
+        Remedy::KeepApart,
+    ]
 }

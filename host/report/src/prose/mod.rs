@@ -37,11 +37,28 @@ impl Told {
     }
 }
 
+/// The sentences about what was found: a kind of finding without one of these does not compile.
+trait Sentences {
+    /// One line naming the locks.
+    fn title(&self, finding: &Finding) -> String;
+
+    /// Why its grade: sentences without a final full stop.
+    fn evidence(&self, finding: &Finding) -> Vec<String>;
+
+    /// The remedy, likewise: the next steps, the best first.
+    fn help(&self, finding: &Finding) -> Vec<String>;
+}
+
 /// The sentences about a finding.
 pub fn told(finding: &Finding) -> Told {
-    match &finding.details {
-        Details::Misuse(what) => misuse::told(finding, what),
-        Details::Object(fault) => objects::told(finding, fault),
-        Details::Order(fault) => order::told(finding, fault),
+    let sentences: &dyn Sentences = match &finding.details {
+        Details::Misuse(misuse) => misuse::sentences(misuse),
+        Details::Object(fault) => fault,
+        Details::Order(fault) => fault,
+    };
+    Told {
+        title: sentences.title(finding),
+        evidence: sentences.evidence(finding),
+        help: sentences.help(finding),
     }
 }

@@ -8,21 +8,22 @@ use lockwright_ledger::rows::object::{
     object_end, object_fault, object_op, object_state, object_type,
 };
 
-use super::Told;
+use super::Sentences;
 use super::object_words::{self, Gone, Verb, Words};
 use super::words as prose;
 
-/// The sentences about a fault.
-pub fn told(finding: &Finding, fault: &ObjectFault) -> Told {
-    let name =
-        finding.locks.first().map_or_else(|| "an object".into(), |lock| prose::quote(&lock.name));
-    let case = Case {
-        met: fault,
-        words: object_words::of(fault.builtin),
-        gone: object_words::gone(fault.how),
-        name,
-    };
-    Told { title: case.title(), evidence: case.evidence(), help: case.help() }
+impl Sentences for ObjectFault {
+    fn title(&self, finding: &Finding) -> String {
+        Case::new(finding, self).title()
+    }
+
+    fn evidence(&self, finding: &Finding) -> Vec<String> {
+        Case::new(finding, self).evidence()
+    }
+
+    fn help(&self, finding: &Finding) -> Vec<String> {
+        Case::new(finding, self).help()
+    }
 }
 
 /// A fault, and the words for it.
@@ -34,7 +35,17 @@ struct Case<'f> {
     name: String,
 }
 
-impl Case<'_> {
+impl<'f> Case<'f> {
+    fn new(finding: &Finding, met: &'f ObjectFault) -> Self {
+        let lock = finding.locks.first();
+        Self {
+            met,
+            words: object_words::of(met.builtin),
+            gone: object_words::gone(met.how),
+            name: lock.map_or_else(|| "an object".into(), |lock| prose::quote(&lock.name)),
+        }
+    }
+
     fn title(&self) -> String {
         let (met, words, name) = (self.met, self.words, &self.name);
         let (init, destroyed) = (words.init.then, words.destroy.then);

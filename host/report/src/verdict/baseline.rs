@@ -165,14 +165,14 @@ mod tests {
 
     use super::*;
     use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
-    use lockwright_analysis::finding::misuse::Misuse;
+    use lockwright_analysis::finding::misuse::HeldLockFreed;
     use lockwright_analysis::finding::{Details, Kind, LockInfo, LockOrigin, Name};
 
     fn finding(kind: Kind, grade: Grade) -> Finding {
         Finding {
             kind,
             grade,
-            details: Details::Misuse(Misuse::Freed { holder: None }),
+            details: Details::Misuse(HeldLockFreed::Freed { holder: None }.into()),
             locks: vec![LockInfo {
                 name: Name::symbol("a at 0x7f00"),
                 class: Name::symbol("a"),

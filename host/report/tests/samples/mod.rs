@@ -8,7 +8,8 @@ use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::doing::{Blocked, Busy, File};
 use lockwright_analysis::finding::futex::{FutexKind, FutexUse, FutexWait, Woken};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
-use lockwright_analysis::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
+use lockwright_analysis::finding::order::again::Again;
+use lockwright_analysis::finding::order::{Evidence, Fault, OrderFault, Remedy, again, cycle};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 
@@ -34,7 +35,7 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         kind,
         grade,
         details: Details::Order(OrderFault {
-            fault: Fault::TakenAgain,
+            fault: Fault::Again(again::Fault::TakenAgain),
             evidence: vec![Evidence::Again(Again::Blocks)],
             remedies: vec![Remedy::SplitFunction],
         }),
@@ -201,12 +202,12 @@ pub fn two_threads() -> Report {
         grade: Grade::Likely,
         details: Details::Order(OrderFault {
             fault: Fault::Cycle,
-            evidence: vec![Evidence::SameLocks],
-            remedies: vec![Remedy::TakeBefore {
+            evidence: vec![Evidence::Cycle(cycle::Evidence::SameLocks)],
+            remedies: vec![Remedy::Cycle(cycle::Remedy::TakeBefore {
                 first: Name::symbol("vault"),
                 second: Name::symbol("ledger"),
                 place: None,
-            }],
+            })],
         }),
         locks: names.map(lock).into(),
         steps: vec![step(2, "teller", 0, [29, 31]), step(3, "auditor", 1, [38, 40])],

@@ -1,129 +1,110 @@
-//! Faults in the order of locks, in words.
+//! Faults in the order of locks, in words. A file has what is said of one cause: the titles, the
+//! evidence, and the remedies.
 
-mod evidence;
-mod remedy;
+mod again;
+mod barrier;
+mod cycle;
+mod deadlock;
+mod declared;
+mod doubt;
+mod handler;
+mod join;
+mod kept_apart;
+mod loader;
+mod nesting;
+mod once;
+mod several;
 
 use std::collections::HashSet;
 
-use lockwright_analysis::finding::order::{Apart, Fault, OrderFault};
+use lockwright_analysis::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use lockwright_analysis::finding::{Finding, Name};
-use lockwright_analysis::signal;
 
-use super::Told;
-use super::words::{join, locks, quote};
+use super::Sentences;
+use super::words::{join as and, locks, quote};
 
-/// The sentences about a fault of order.
-pub fn told(finding: &Finding, what: &OrderFault) -> Told {
-    let involved = Involved { finding };
-    let evidence = what.evidence.iter().flat_map(|evidence| evidence::lines(&involved, evidence));
-    let help = what.remedies.iter().flat_map(|remedy| remedy::lines(&involved, remedy));
-    let mut told =
-        Told { title: title(&involved, &what.fault), evidence: evidence.collect(), help: vec![] };
-    for line in help {
-        if !told.help.contains(&line) {
-            told.help.push(line);
-        }
+impl Sentences for OrderFault {
+    fn title(&self, finding: &Finding) -> String {
+        title(&Involved { finding }, &self.fault)
     }
-    told
+
+    fn evidence(&self, finding: &Finding) -> Vec<String> {
+        let involved = Involved { finding };
+        self.evidence.iter().flat_map(|evidence| evidence_lines(&involved, evidence)).collect()
+    }
+
+    fn help(&self, finding: &Finding) -> Vec<String> {
+        let involved = Involved { finding };
+        let mut help = Vec::new();
+        for line in self.remedies.iter().flat_map(|remedy| remedy_lines(&involved, remedy)) {
+            if !help.contains(&line) {
+                help.push(line);
+            }
+        }
+        help
+    }
+}
+
+/// The title of the findings that come of one cause.
+trait Title {
+    fn title(&self, involved: &Involved<'_>) -> String;
+}
+
+/// Lines of evidence, or of a remedy.
+trait Lines {
+    fn lines(&self, involved: &Involved<'_>) -> Vec<String>;
 }
 
 fn title(involved: &Involved<'_>, fault: &Fault) -> String {
-    let lock = |i| involved.lock(i);
     match fault {
-        Fault::Cycle => cycle(involved),
-        Fault::CycleAcross(Apart::Runs) => format!("{}, in different runs", cycle(involved)),
-        Fault::CycleAcross(Apart::Processes) => {
-            format!("{}, in different processes", cycle(involved))
-        }
-        Fault::Deadlock => deadlock(involved.steps(), &involved.distinct_locks()),
-        Fault::TakenAgain => format!("{} is taken again by the thread that holds it", lock(0)),
-        Fault::TakenAgainInHandler { signal } => format!(
-            "{} is taken in the handler of {} by the thread that holds it",
-            lock(0),
-            signal::name(*signal)
-        ),
-        Fault::TakenInHandler { signal } => {
-            let signal = signal::name(*signal);
-            format!("{} is taken in the handler of {signal}, and with {signal} open", lock(0))
-        }
-        Fault::PairWithHandler { step, signal } => {
-            let signal = signal::name(*signal);
-            format!(
-                "{}, taken in the handler of {signal}, is held while {} is taken, which is held with {signal} open",
-                lock(step + 1),
-                lock(*step)
-            )
-        }
-        Fault::CycleWithHandlers { signals } => {
-            let mut signals: Vec<String> = signals.iter().map(|&s| signal::name(s)).collect();
-            signals.dedup();
-            format!("{} are taken in a cycle that {} may close", involved.locks(), join(&signals))
-        }
-        Fault::JoinedWithLockHeld { end } => format!(
-            "{} is held while {} is joined, which takes it",
-            lock(end + 1),
-            involved.thread(*end)
-        ),
-        Fault::KeptAtBarrier { barrier, step } => format!(
-            "{} is kept at {}, to which {} comes after taking it",
-            lock(barrier + 1),
-            lock(*barrier),
-            involved.thread(*step)
-        ),
-        Fault::CycleAtBarrier { barrier } => {
-            let names = (0..involved.steps()).filter(|lock| lock != barrier);
-            let names: Vec<Name> = names.filter_map(|lock| involved.name(lock)).cloned().collect();
-            format!("{} are taken in a cycle that {} may close", locks(&names), lock(*barrier))
-        }
-        Fault::CycleWithJoins { ends } => {
-            let names = (0..involved.steps()).filter(|lock| !ends.contains(lock));
-            let names: Vec<Name> = names.filter_map(|lock| involved.name(lock)).cloned().collect();
-            let joined: Vec<String> = ends.iter().map(|&end| involved.thread(end)).collect();
-            let verb = if names.len() == 1 { "is" } else { "are" };
-            let what = if joined.len() == 1 { "the join" } else { "the joins" };
-            format!(
-                "{} {verb} taken in a cycle that {what} of {} may close",
-                locks(&names),
-                join(&joined)
-            )
-        }
-        Fault::CompletedWithLockHeld { completion } => format!(
-            "{} is held while waiting for {}, and by the thread that completes it",
-            lock(completion + 1),
-            lock(*completion)
-        ),
-        Fault::TakenInsideContext { context } => format!(
-            "{} is taken inside {}, and held where that is entered",
-            lock(context + 1),
-            lock(*context)
-        ),
-        Fault::NoFixedOrder { classes } => match &classes[..] {
-            [one] => {
-                format!("two locks of one class are nested in no fixed order: {}", quote(one))
-            }
-            several => format!(
-                "locks that one place takes are nested in no fixed order: {}",
-                locks(several)
-            ),
-        },
-        Fault::AgainstDeclaration => {
-            format!("{} is taken inside {}, against the declared order", lock(1), lock(0))
-        }
+        Fault::Cycle => cycle::title(involved),
+        Fault::CycleAcross(apart) => several::title(involved, *apart),
+        Fault::Deadlock => deadlock::title(involved),
+        Fault::Again(fault) => fault.title(involved),
+        Fault::Handler(fault) => fault.title(involved),
+        Fault::Join(fault) => fault.title(involved),
+        Fault::Barrier(fault) => fault.title(involved),
+        Fault::Declared(fault) => fault.title(involved),
+        Fault::NoFixedOrder { classes } => nesting::title(classes),
     }
 }
 
-fn deadlock(threads: usize, locks: &str) -> String {
-    match threads {
-        1 => format!("a thread waits for {locks} that cannot come"),
-        2 => format!("two threads wait for each other: {locks}"),
-        n => format!("{n} threads wait for each other in a cycle: {locks}"),
+fn evidence_lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
+    match evidence {
+        Evidence::Cycle(evidence) => evidence.lines(involved),
+        Evidence::Doubt(evidence) => evidence.lines(involved),
+        Evidence::KeptApart(evidence) => evidence.lines(involved),
+        Evidence::Several(evidence) => evidence.lines(involved),
+        Evidence::Deadlock(evidence) => evidence.lines(involved),
+        Evidence::Again(what) => vec![again::again(what)],
+        Evidence::Handler(evidence) => evidence.lines(involved),
+        Evidence::Join(evidence) => evidence.lines(involved),
+        Evidence::Barrier(evidence) => evidence.lines(involved),
+        Evidence::HeldWhileInitialising { once } => {
+            vec![once::held_while_initialising(involved, *once)]
+        }
+        Evidence::Loader(evidence) => evidence.lines(involved),
+        Evidence::Declared(evidence) => evidence.lines(involved),
+        Evidence::Nesting(evidence) => evidence.lines(involved),
     }
 }
 
-fn cycle(involved: &Involved<'_>) -> String {
-    match involved.steps() {
-        2 => format!("{} are taken in both orders", involved.locks()),
-        _ => format!("{} are taken in a cycle", involved.locks()),
+fn remedy_lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
+    match remedy {
+        Remedy::Cycle(remedy) => remedy.lines(involved),
+        Remedy::KeptApart(remedy) => remedy.lines(involved),
+        Remedy::KeepApart => vec![several::keep_apart()],
+        Remedy::OneOrder => vec![deadlock::one_order()],
+        Remedy::SplitFunction => again::split_function(),
+        Remedy::Handler(remedy) => remedy.lines(involved),
+        Remedy::JoinWithoutLock { end } => join::join_without_lock(involved, *end),
+        Remedy::MeetWithoutLock { barrier, step } => {
+            barrier::meet_without_lock(involved, *barrier, *step)
+        }
+        Remedy::Once(remedy) => remedy.lines(involved),
+        Remedy::Loader(remedy) => remedy.lines(involved),
+        Remedy::Declared(remedy) => remedy.lines(involved),
+        Remedy::FixedOrder => vec![nesting::fixed_order()],
     }
 }
 
@@ -177,7 +158,7 @@ impl Involved<'_> {
     /// The threads of all steps.
     fn threads(&self) -> String {
         let threads: Vec<String> = (0..self.steps()).map(|step| self.thread(step)).collect();
-        join(&threads)
+        and(&threads)
     }
 
     /// The run and process of a step.

@@ -1,0 +1,89 @@
+//! What keeps the steps of a cycle apart.
+
+use super::cycle::OrderedBy;
+use crate::finding::{Name, ThreadInfo};
+
+/// What the grade rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Two steps hold one lock.
+    Gate {
+        /// Those two.
+        steps: [usize; 2],
+        /// The lock.
+        gate: Name,
+    },
+    /// One of two steps needs a lock that a third thread holds from before to after the other.
+    Enclosed {
+        /// Those two.
+        steps: [usize; 2],
+        /// The lock.
+        gate: Name,
+        /// The holder.
+        holder: ThreadInfo,
+    },
+    /// One of two steps needs a lock that another thread took before, and the other step is over
+    /// before that thread releases it.
+    OverBefore {
+        /// Those two.
+        steps: [usize; 2],
+        /// The lock.
+        lock: Name,
+        /// That thread.
+        holder: ThreadInfo,
+    },
+    /// To be where it is, each of two steps must have taken its lock before the other took its own.
+    EachBefore {
+        /// Those two.
+        steps: [usize; 2],
+        /// What they hold.
+        locks: [Name; 2],
+    },
+    /// What a step holds was new, so that nobody else knew it.
+    New {
+        /// That step.
+        step: usize,
+        /// What it holds.
+        lock: Name,
+    },
+    /// One step happens before another.
+    Ordered {
+        /// The early and the late one.
+        steps: [usize; 2],
+        /// By what.
+        by: Option<Crossing>,
+    },
+    /// One thread took several steps.
+    OneThread {
+        /// One of these.
+        step: usize,
+        /// How many.
+        steps: usize,
+    },
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Nothing, while every step holds this.
+    KeepGate(Name),
+    /// Nothing, while this is held around the other step.
+    KeepEnclosing(Name),
+    /// Nothing, while nobody learns of this lock before it is first released.
+    KeepNew(Name),
+    /// Nothing, while the threads stay ordered.
+    KeepOrdered,
+    /// Nothing, while one thread does it.
+    KeepSingleThread,
+}
+
+/// The step from thread to thread that orders two others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// What it is.
+    pub by: OrderedBy,
+    /// The thread that comes first.
+    pub from: ThreadInfo,
+    /// The thread that comes after it.
+    pub to: ThreadInfo,
+}

@@ -1,0 +1,47 @@
+//! What leaves open whether a cycle can deadlock, in words.
+
+use lockwright_analysis::finding::order::doubt::Evidence;
+
+use super::super::words::quote;
+use super::{Involved, Lines};
+
+impl Lines for Evidence {
+    fn lines(&self, involved: &Involved<'_>) -> Vec<String> {
+        let thread = |step| involved.thread(step);
+        let lock = |lock| involved.lock(lock);
+        let line = match self {
+            Self::Timeout { step } => {
+                format!("{} can back out: it waits with a timeout", thread(*step))
+            }
+            Self::MoreThreads { step } => format!(
+                "more threads took {} with {} held than were recorded",
+                lock(step + 1),
+                lock(*step)
+            ),
+            Self::MoreLocksHeld { step } => {
+                format!(
+                    "{} held more locks than were recorded: one of them may guard",
+                    thread(*step)
+                )
+            }
+            Self::OrderUnread => {
+                "the ledger changed each time that it was read: something may order the threads"
+                    .to_owned()
+            }
+            Self::OrderUnrecorded { step } => format!(
+                "{} came after a bound of the ledger: something unrecorded may order the threads",
+                thread(*step)
+            ),
+            Self::NoWriter { lock: of } => {
+                format!("no recorded thread is sure to be able to write {} meanwhile", lock(*of))
+            }
+            Self::DoubtfulGate { steps: [a, b], class } => format!(
+                "{} and {} both hold a lock of the class of {}, which may be the same",
+                thread(*a),
+                thread(*b),
+                quote(class)
+            ),
+        };
+        vec![line]
+    }
+}
