@@ -10,13 +10,13 @@ use lockwright_ledger::rows::{Class, lock_kind};
 use crate::all_symbols::AllSymbols;
 use crate::finding::coverage::{Bounded, Gap, Missing, Note, OtherLayouts};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
-use crate::lockdep::unfinished_waits;
+use crate::lockdep::waits::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
 use crate::progress::{Progress, Stage};
 use crate::view::candidate;
 use crate::view::process_view::ProcessView;
-use crate::{completeness, debugobjects, lockdep};
+use crate::{completeness, finders};
 
 /// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.
 pub fn analyse(ledgers: &[Ledger], instances: Instances, progress: &dyn Progress) -> Report {
@@ -45,8 +45,7 @@ pub fn analyse_with(
         progress.advance(1);
         let mut process = describe(&ledgers[index]);
         let view = ProcessView { model: &model, sources: &sources, instances };
-        let mut found = lockdep::findings(&view, progress, &mut process.notes);
-        found.extend(debugobjects::find(&view));
+        let found = finders::find_all(&view, progress, &mut process.notes);
         candidates.extend(found.into_iter().map(|candidate| candidate.of_process(number)));
         waiting.extend(unfinished_waits::find(&view, number));
         count(&model, &mut summary, &mut process);

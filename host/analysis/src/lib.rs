@@ -8,6 +8,7 @@ pub mod class_ops;
 pub mod completeness;
 pub mod debugobjects;
 pub mod dependencies;
+mod finders;
 pub mod finding;
 pub mod lockdep;
 pub mod lockmeter;

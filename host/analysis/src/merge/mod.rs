@@ -19,9 +19,9 @@ use crate::all_symbols::AllSymbols;
 use crate::analyse::{count, describe};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::{Finding, Origin, Process, Report, Summary};
-use crate::lockdep::budget::Budget;
-use crate::lockdep::cycles::{Limits, Visitor, Work, shortest_first};
-use crate::lockdep::graph::{Part, Vertex, parts_of, targets, vertex};
+use crate::lockdep::search::budget::Budget;
+use crate::lockdep::search::cycles::{Limits, Visitor, Work, shortest_first};
+use crate::lockdep::search::graph::{Part, Vertex, parts_of, targets, vertex};
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::progress::{Progress, Stage};
 use crate::view::occurrence::Context;
@@ -32,7 +32,7 @@ use judge::{Judge, Outcome, Verdict};
 const WALK: u64 = 300_000_000;
 /// Occurrences of one dependency that are kept of one process: enough to find one without a gate.
 const MOST_OCCURRENCES: usize = 16;
-/// As in [`crate::lockdep::circular`].
+/// As in [`crate::lockdep::orders::circular`].
 const SURVEY: u64 = 50_000_000;
 const STEPS: u64 = 20_000_000;
 const MOST_JUDGED: usize = 50_000;

@@ -65,6 +65,7 @@ pub const CRATES: &[Crate] = &[
             &["traced"],
             &["attached", "lockmeter", "merge"],
             &["analyse"],
+            &["finders"],
             &["lockdep", "debugobjects", "dependencies"],
             &["all_symbols", "view"],
             &["model"],

@@ -16,7 +16,7 @@ use crate::model::Model;
 const NO_ACQUISITION: u16 = mode::JOIN | mode::COND_WAIT | mode::COND_REACQUIRE;
 
 /// The holds of a process that may be leaks.
-pub(super) struct LeftHolds {
+pub(crate) struct LeftHolds {
     /// By row.
     grades: HashMap<u32, Grade>,
 }
@@ -31,7 +31,7 @@ struct Call {
 }
 
 impl LeftHolds {
-    pub(super) fn of(model: &Model<'_>) -> Self {
+    pub(crate) fn of(model: &Model<'_>) -> Self {
         let rows = || {
             let rows = model.ledger.rows::<Row>();
             rows.filter(|(_, row)| row.kind == finding_kind::LEFT_HELD)
@@ -66,7 +66,7 @@ impl LeftHolds {
     }
 
     /// The grade of the row, if it is one of a lock that may have been leaked.
-    pub(super) fn grade(&self, row: u32) -> Option<Grade> {
+    pub(crate) fn grade(&self, row: u32) -> Option<Grade> {
         self.grades.get(&row).copied()
     }
 }

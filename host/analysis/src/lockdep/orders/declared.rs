@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use lockwright_ledger::rows::Order;
 
-use super::budget::Budget;
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, declared};
 use crate::finding::{Details, Finding, Grade, Kind};
+use crate::lockdep::search::budget::Budget;
 use crate::model::Model;
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::{Acquisition, Context, Level};

@@ -1,6 +1,12 @@
 //! Misuse of locks, seen while it happened: what was done, by which thread, and the other side of
 //! it.
 
+pub(crate) mod atomic_sleep;
+pub(crate) mod callbacks;
+pub(crate) mod left_held;
+mod signallers;
+mod waits_through;
+
 use std::cell::OnceCell;
 
 use lockwright_ledger::rows::meter::BLOCKING_CALLS;
@@ -8,9 +14,9 @@ use lockwright_ledger::rows::{
     Finding as Row, LeftHeld, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
 
-use super::left_held::LeftHolds;
-use super::signallers::{self, Need, Signallers};
-use super::waits_through::{Through, Ways};
+use self::left_held::LeftHolds;
+use self::signallers::{Need, Signallers};
+use self::waits_through::{Through, Ways};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::misuse::{
@@ -587,7 +593,7 @@ fn at_address(view: &ProcessView<'_, '_>, addr: u64) -> (Name, LockInfo) {
 }
 
 /// A semaphore that is no lock.
-pub(super) fn semaphore_at(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
+pub(crate) fn semaphore_at(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
     let name = match model.variable_at(addr) {
         Some(symbol) => Name::symbol(symbol),
         None => Name::description(format!("semaphore at {addr:#x}")),

@@ -1,6 +1,6 @@
 //! Waits with a lock kept whose signaller needs another lock first, which a third thread may hold
 //! while it waits for the one that is kept (or for one that a fourth has, and so on: see
-//! [`super::chains`]): then none of them goes on.
+//! [`crate::lockdep::orders::chains`]): then none of them goes on.
 //!
 //! It is said only where it is sure, of a single thread that signals: all of its signals that may
 //! come during the wait are made after taking such a lock in their round (see
@@ -14,9 +14,9 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{Finding as Row, Node, mode, signalled};
 
-use super::chains::{Chains, single_locks};
-use super::judge::Judge;
 use super::signallers::{Rounds, kept, waits};
+use crate::lockdep::judge::Judge;
+use crate::lockdep::orders::chains::{Chains, single_locks};
 use crate::model::Model;
 use crate::view::occurrence::{Acquisition, Context};
 use crate::view::process_view::ProcessView;

@@ -32,7 +32,7 @@ use crate::view::process_view::{InvolvedLocks, ProcessView};
 const CALLERS: usize = 4;
 
 /// The signals of one process that a waiter may miss.
-pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let model = view.model;
     let rows: Vec<Row> = model
         .ledger
@@ -115,7 +115,7 @@ impl Sections {
 }
 
 /// Module and function of a frame.
-pub(super) fn function(frame: &Frame) -> Option<(String, String)> {
+pub(crate) fn function(frame: &Frame) -> Option<(String, String)> {
     Some((frame.module.clone().unwrap_or_default(), frame.function.clone()?))
 }
 
@@ -159,7 +159,7 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
 }
 
 /// The step of a thread that signals, as `row` has it.
-pub(super) fn signals(view: &ProcessView<'_, '_>, involved: &InvolvedLocks, row: &Row) -> Step {
+pub(crate) fn signals(view: &ProcessView<'_, '_>, involved: &InvolvedLocks, row: &Row) -> Step {
     Step {
         thread: view.model.thread(row.thread),
         lock: 0,
@@ -170,7 +170,7 @@ pub(super) fn signals(view: &ProcessView<'_, '_>, involved: &InvolvedLocks, row:
 }
 
 /// The step of a thread that waits for a signal.
-pub(super) fn waits(model: &Model<'_>, thread: ThreadInfo, stack: u32) -> Step {
+pub(crate) fn waits(model: &Model<'_>, thread: ThreadInfo, stack: u32) -> Step {
     let action = Action::WaitsOnCondition;
     Step { thread, lock: 0, action, held: Vec::new(), stack: model.stack(stack) }
 }

@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use lockwright_ledger::rows::{Class, Lock, Node, excludes, mode, node_flag};
 
-use super::budget::Budget;
-use super::judge::Judge;
+use crate::lockdep::judge::Judge;
+use crate::lockdep::search::budget::Budget;
 use crate::model::Model;
 use crate::view::occurrence::{Acquisition, Context, Level};
 

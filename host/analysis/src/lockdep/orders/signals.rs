@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use lockwright_ledger::rows::{Finding as Row, Node, Usage, excludes, lock_kind, mode, usage};
 
-use super::judge::Judge;
 use super::{loader, nesting};
 use crate::finding::action::Action;
 use crate::finding::coverage::{Note, Search};
@@ -19,6 +18,7 @@ use crate::finding::order::again::Again;
 use crate::finding::order::handler::InHandler;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, handler};
 use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step};
+use crate::lockdep::judge::Judge;
 use crate::model::{LockRef, Model, is_read};
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::{Acquisition, Context, Level};

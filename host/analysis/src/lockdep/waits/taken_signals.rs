@@ -24,7 +24,7 @@ use crate::view::process_view::ProcessView;
 const SIGNALLERS: usize = 3;
 
 /// The signals of one process that were taken so.
-pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let model = view.model;
     let of_kind = |kind| {
         let rows = model.ledger.rows::<Row>().map(|(_, row)| row);

@@ -94,7 +94,7 @@ fn is_barrier(step: &StepRow) -> bool {
 }
 
 /// The barrier at an address.
-pub(super) fn barrier(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
+pub(crate) fn barrier(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
     let name = match model.variable_at(addr) {
         Some(symbol) => Name::symbol(symbol),
         None => Name::description(format!("barrier at {addr:#x}")),

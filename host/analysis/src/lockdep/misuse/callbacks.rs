@@ -37,7 +37,7 @@ const MOST_HELD: usize = 32;
 const MOST_CALLBACKS: usize = 4096;
 
 /// The callbacks of one process.
-pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let search = Search::new(view.model);
     let needed = Needed::default();
     let mut entries: HashMap<Side, Vec<Entry>> = HashMap::new();

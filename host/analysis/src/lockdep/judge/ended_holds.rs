@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use lockwright_ledger::rows::Hold;
 
-use super::enclosed::{Enclosure, excludes};
+use super::holds_around::{Enclosure, excludes};
 use crate::model::Model;
 use crate::view::occurrence::Acquisition;
 

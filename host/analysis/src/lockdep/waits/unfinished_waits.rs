@@ -17,7 +17,7 @@ use crate::process_end::ProcessEnd;
 use crate::symbolize::futexes;
 use crate::view::process_view::ProcessView;
 
-use super::misuse::semaphore_at;
+use crate::lockdep::misuse::semaphore_at;
 
 /// The threads of a process that wait, in order of their creation; `process` is its place in the
 /// report. None where the process has exited or called exec since, which ends all waits.

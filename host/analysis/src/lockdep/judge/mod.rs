@@ -9,17 +9,22 @@
 //! Occurrences that hold the same set of locks differ only in who took them, so they are one
 //! [`Shape`], and combinations are of shapes first and of segments second.
 
+pub(crate) mod ended_holds;
+pub(crate) mod holds_around;
+pub(crate) mod least_obstacle;
+pub(crate) mod precedence;
+pub(crate) mod waiting_writer;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{self, Node, mode};
 
-use super::budget::Budget;
-use super::enclosed::{self, Enclosure};
-use super::over;
-use super::precedence::{Contradiction, Precedence};
-use super::waiting_writer::{Writer, Writers, readers};
+use self::holds_around::Enclosure;
+use self::precedence::{Contradiction, Precedence};
+use self::waiting_writer::{Writer, Writers, readers};
+use crate::lockdep::search::budget::Budget;
 use crate::model::{Model, shared};
 use crate::view::occurrence::{Acquisition, Context};
 
@@ -400,19 +405,19 @@ impl<'m, 'a> Judge<'m, 'a> {
         let is_apart = |a: &Acquisition, b: &Acquisition| {
             let (x, y) = (a.context.acquired, b.context.acquired);
             !self.can_meet(a, b)
-                || enclosed::apart_by_several(self.model, a, b)
+                || holds_around::apart_by_several(self.model, a, b)
                 || self.common(x, y).is_some()
         };
         let mut pairs = (1..acquisitions.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
         !pairs.any(|(i, j)| is_apart(&acquisitions[i], &acquisitions[j]))
-            && over::over(self.model, acquisitions).is_none()
+            && ended_holds::over(self.model, acquisitions).is_none()
             && self.contradiction(acquisitions).is_none()
     }
 
     /// Whether two threads may be where they are at the same time.
     fn can_meet(&self, a: &Acquisition, b: &Acquisition) -> bool {
         self.model.order.concurrent(a.segment, b.segment)
-            && enclosed::apart(self.model, a, b).is_none()
+            && holds_around::apart(self.model, a, b).is_none()
     }
 
     fn can_join(&self, writer: &Writer, acquisitions: &[Acquisition]) -> bool {
@@ -421,11 +426,11 @@ impl<'m, 'a> Judge<'m, 'a> {
             let (a, b) = (acquisition.context.acquired, new.context.acquired);
             acquisition.thread != new.thread
                 && self.can_meet(acquisition, &new)
-                && !enclosed::apart_by_several(self.model, acquisition, &new)
+                && !holds_around::apart_by_several(self.model, acquisition, &new)
                 && !matches!(self.common(a, b), Some(Gate::Certain(_)))
         }) && {
             let all: Vec<Acquisition> = acquisitions.iter().copied().chain([new]).collect();
-            over::over(self.model, &all).is_none()
+            ended_holds::over(self.model, &all).is_none()
         }
     }
 
@@ -495,7 +500,7 @@ impl<'m, 'a> Judge<'m, 'a> {
                     at.iter().zip(shapes).map(|(&i, shape)| shape.acquirers[i]).collect();
                 let may_be = demand == Demand::Distinct
                     || demand == Demand::Lenient
-                    || over::over(self.model, &acquisitions).is_none()
+                    || ended_holds::over(self.model, &acquisitions).is_none()
                         && self.contradiction(&acquisitions).is_none();
                 if may_be && (demand != Demand::Complete || self.is_complete(&acquisitions)) {
                     return Some(acquisitions);
@@ -515,12 +520,12 @@ impl<'m, 'a> Judge<'m, 'a> {
                 if i != j && self.model.order.before(a.segment, b.segment) {
                     return Obstacle::Order(i, j);
                 }
-                if let Some(enclosure) = enclosed::apart(self.model, a, b) {
+                if let Some(enclosure) = holds_around::apart(self.model, a, b) {
                     return Obstacle::Enclosed(i, j, enclosure);
                 }
             }
         }
-        if let Some((i, j, enclosure)) = over::over(self.model, acquisitions) {
+        if let Some((i, j, enclosure)) = ended_holds::over(self.model, acquisitions) {
             return Obstacle::Over(i, j, enclosure);
         }
         match self.contradiction(acquisitions) {

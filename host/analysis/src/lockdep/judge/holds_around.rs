@@ -17,7 +17,7 @@ pub struct Enclosure {
 }
 
 impl Enclosure {
-    pub(super) fn of(hold: &Hold) -> Self {
+    pub(crate) fn of(hold: &Hold) -> Self {
         let lock = LockRef { class: hold.class, inst: hold.inst, row: 0 };
         Self { lock, holder: hold.thread }
     }
@@ -52,7 +52,7 @@ fn is_one(a: &Hold, b: &Hold) -> bool {
 }
 
 /// Whether what `acquisition` holds cannot be held during the hold.
-pub(super) fn excludes(model: &Model<'_>, hold: &Hold, acquisition: &Acquisition) -> bool {
+pub(crate) fn excludes(model: &Model<'_>, hold: &Hold, acquisition: &Acquisition) -> bool {
     acquisition.thread != hold.thread
         && model.trie.held(acquisition.context.acquired).any(|(_, node)| {
             node.inst == hold.inst && rows::excludes(node.mode, hold.shared as u16)

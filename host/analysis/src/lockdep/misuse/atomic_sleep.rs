@@ -12,7 +12,7 @@ use crate::view::occurrence::{Acquisition, Context, Level};
 use crate::view::process_view::{ProcessView, reference};
 
 /// Those of one process.
-pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let model = view.model;
     let classes = Waits::of(model);
     if !classes.any_spins {

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::judge::{Obstacle, Rank, Shape};
+use super::{Obstacle, Rank, Shape};
 use crate::model::{Model, is_read};
 
 /// Pairs of segments compared for one pair of edges.

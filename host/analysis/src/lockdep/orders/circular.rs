@@ -6,17 +6,16 @@ use std::rc::Rc;
 
 use lockwright_ledger::rows::{Node, Sync, excludes, sync_kind};
 
-use super::annotated;
-use super::budget::Budget;
-use super::cycles::{Limits, MOST_COMPARED, Visitor, Work, shortest_first};
-use super::floor::Floors;
-use super::graph::{Part, parts};
-use super::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
-use super::{joins, loader, onces, semaphores, signals};
+use super::{annotated, joins, loader, onces, semaphores, signals};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::cycle::OrderedBy;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, doubt, kept_apart};
 use crate::finding::{Details, Finding, Grade, Instances, Kind};
+use crate::lockdep::judge::least_obstacle::Floors;
+use crate::lockdep::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
+use crate::lockdep::search::budget::Budget;
+use crate::lockdep::search::cycles::{Limits, MOST_COMPARED, Visitor, Work, shortest_first};
+use crate::lockdep::search::graph::{Part, parts};
 use crate::model::{LockRef, Model, thread_of};
 use crate::progress::{Progress, Stage};
 use crate::view::candidate::{Candidate, ring};

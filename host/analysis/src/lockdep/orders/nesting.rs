@@ -10,15 +10,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::rows::{Class, Node, class_origin, excludes, lock_kind, mode};
 
-use super::annotated;
-use super::budget::Budget;
-use super::circular;
-use super::judge::{Judge, Obstacle, shapes};
-use super::online;
+use super::{annotated, circular, deadlocks};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::again::Again;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, again, nesting};
 use crate::finding::{Details, Finding, Grade, Kind};
+use crate::lockdep::judge::{Judge, Obstacle, shapes};
+use crate::lockdep::search::budget::Budget;
 use crate::model::{LockRef, Model, is_read};
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::{Acquisition, Context, Level};
@@ -341,7 +339,7 @@ fn recursions(
     judge: &Judge<'_, '_>,
     again: &[Context],
 ) -> Vec<Candidate> {
-    let let_in = online::let_in_again(view.model.ledger);
+    let let_in = deadlocks::let_in_again(view.model.ledger);
     let is_let_in = |context: &&Context| {
         let node = view.model.trie.node(context.acquired);
         node.is_some_and(|node| let_in.contains(&node.inst))

@@ -18,11 +18,11 @@ use lockwright_ledger::rows::{Node, Segment, Sync, mode, node_flag, segment_kind
 
 use super::chains::{Chains, single_locks};
 use super::circular::orders_threads;
-use super::judge::Judge;
-use super::online;
+use super::deadlocks;
 use crate::finding::coverage::{Note, Search::LockCycles};
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, barrier, cycle, doubt};
 use crate::finding::{Details, Finding, Grade, Kind};
+use crate::lockdep::judge::Judge;
 use crate::model::given_up::GivenUp;
 use crate::model::{LockRef, Model};
 use crate::view::candidate::Candidate;
@@ -59,7 +59,7 @@ struct Kept {
 type Sites = Vec<u64>;
 
 /// What is found in one process.
-pub(super) fn find(view: &ProcessView<'_, '_>, notes: &mut Vec<Note>) -> Vec<Candidate> {
+pub(crate) fn find(view: &ProcessView<'_, '_>, notes: &mut Vec<Note>) -> Vec<Candidate> {
     let model = view.model;
     let waits: Vec<u32> = (1..model.trie.len()).filter(|&id| is_wait(model, id)).collect();
     if waits.is_empty() {
@@ -310,7 +310,7 @@ fn candidate(view: &ProcessView<'_, '_>, kept: &Kept) -> Candidate {
     let mut locks = refs.clone();
     locks.remove(BARRIER);
     let mut involved = view.involved(Level::Instance, refs);
-    (involved.names[BARRIER], involved.infos[BARRIER]) = online::barrier(model, kept.addr);
+    (involved.names[BARRIER], involved.infos[BARRIER]) = deadlocks::barrier(model, kept.addr);
     let mut evidence = vec![Evidence::Barrier(barrier::Evidence::TakenBeforeBarrier { step: 1 })];
     match (kept.grade, kept.timed) {
         (Grade::Likely, _) => {

@@ -1,0 +1,14 @@
+//! Findings about the orders in which locks are taken.
+
+pub(crate) mod annotated;
+pub(crate) mod barriers;
+pub(crate) mod chains;
+pub(crate) mod circular;
+pub(crate) mod deadlocks;
+pub(crate) mod declared;
+pub(crate) mod joins;
+pub(crate) mod loader;
+pub(crate) mod nesting;
+pub(crate) mod onces;
+pub(crate) mod semaphores;
+pub(crate) mod signals;
