@@ -9,6 +9,7 @@ pub mod json;
 pub mod listing;
 pub mod lockmeter;
 pub mod prose;
+pub mod reports;
 pub mod sarif;
 pub mod text;
 pub mod traced;

@@ -47,7 +47,7 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &["lockwright-analysis", "lockwright-console", "lockwright-ledger"],
         floors: &[
-            &["ci"],
+            &["ci", "reports"],
             &["html", "json", "sarif", "traced"],
             &["attached", "lockmeter", "verdict"],
             &["text", "coverage_json"],

@@ -95,7 +95,7 @@ impl Names {
         Self { lock, others: words::locks(others), others_count: others.len(), who }
     }
 
-    /// The same, of a lock that is named beside a condition variable. A structure without debug
+    /// The same, of a lock in one sentence with a condition variable. A structure without debug
     /// information lends its name to all of its members.
     fn beside(condvar: Option<&Name>, finding: &Finding) -> Self {
         let mut names = Self::of(finding);

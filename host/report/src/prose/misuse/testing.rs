@@ -14,7 +14,7 @@ pub fn thread(number: u32) -> ThreadInfo {
     ThreadInfo { name: String::new(), tid: 100 + number, number }
 }
 
-/// What is told of a misuse of `a` by thread 1.
+/// Asserts the sentences about a misuse of `a` by thread 1.
 #[track_caller]
 pub fn assert_told(misuse: &Misuse, title: &str, evidence: &[&str], help: &[&str]) {
     let finding = Finding {

@@ -1,5 +1,5 @@
-//! Faults in the order of locks, in words. A file has what is said of one cause: the titles, the
-//! evidence, and the remedies.
+//! Faults in the order of locks, in words. A file has the titles, the evidence and the
+//! remedies of one cause.
 
 mod again;
 mod barrier;

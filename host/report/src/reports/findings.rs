@@ -1,0 +1,82 @@
+//! What was found in a run, and what was measured in the same run.
+
+use std::io::{self, Write};
+
+use lockwright_analysis::finding::Finding;
+use lockwright_analysis::lockmeter::model::MeterReport;
+use lockwright_analysis::model::Symbolise;
+use lockwright_ledger::Ledger;
+
+use super::{Look, Report};
+use crate::verdict::Judged;
+use crate::{html, json, listing, text};
+
+/// The report of `lockwright check`. With a measurement it is the report of `lockwright run`, whose
+/// text is another one.
+pub struct Findings<'r> {
+    judged: &'r Judged<'r>,
+    all: bool,
+    is_told: &'r dyn Fn(&Finding) -> bool,
+    goes_on: bool,
+    measured: Option<&'r MeterReport>,
+    ledgers: &'r [Ledger],
+    symbols: &'r [&'r dyn Symbolise],
+}
+
+impl<'r> Findings<'r> {
+    /// Those of a report; `all` grades are shown, or those alone that are not only counted.
+    pub fn new(judged: &'r Judged<'r>, all: bool) -> Self {
+        Self {
+            judged,
+            all,
+            is_told: &|_| true,
+            goes_on: false,
+            measured: None,
+            ledgers: &[],
+            symbols: &[],
+        }
+    }
+
+    /// The same, with the ledgers that a page shows the dependencies of. `symbols` are those of the
+    /// report, which has looked up most of the names already.
+    #[must_use]
+    pub fn of(self, ledgers: &'r [Ledger], symbols: &'r [&'r dyn Symbolise]) -> Self {
+        Self { ledgers, symbols, ..self }
+    }
+
+    /// The same, with what was measured.
+    #[must_use]
+    pub fn with(self, measured: Option<&'r MeterReport>) -> Self {
+        Self { measured, ..self }
+    }
+
+    /// The same, of which the text tells those alone of which `is_told` is true. Others have been
+    /// shown before, if it `goes_on`.
+    #[must_use]
+    pub fn telling(self, is_told: &'r dyn Fn(&Finding) -> bool, goes_on: bool) -> Self {
+        Self { is_told, goes_on, ..self }
+    }
+}
+
+impl Report for Findings<'_> {
+    fn text(&self, Look { colour, width }: Look) -> String {
+        let options = text::TextOptions { colour, all: self.all, width };
+        let remarks = text::Remarks { goes_on: self.goes_on, ..self.judged.remarks(self.all) };
+        text::render_with(&self.judged.shown(self.is_told), remarks, &options)
+    }
+
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        json::write_judged(self.judged, self.measured, out)
+    }
+
+    fn html(&self) -> Option<String> {
+        Some(html::render(&html::Run {
+            found: Some(self.judged),
+            all: self.all,
+            metered: self.measured,
+            every_wait: &[],
+            graphs: &listing::lock_graphs(self.ledgers, self.symbols),
+            runs: &[],
+        }))
+    }
+}
