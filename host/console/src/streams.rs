@@ -112,14 +112,6 @@ impl Streams {
         self.show_text(|colour| format!("{}\n", text(colour)))
     }
 
-    /// Writes a JSON document of another report, if one was asked for.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write_json_of(&mut self, document: impl FnOnce() -> String) -> Result<()> {
-        self.json.as_mut().map_or(Ok(()), |sink| sink.put(&plain::json(document())))
-    }
-
     /// Whether what [`Self::list`] shows is to be coloured.
     pub fn colours_lists(&self) -> bool {
         match &self.text {

@@ -1,6 +1,6 @@
 //! exec, posix_spawn, system and popen: the executed program is recorded. Whether it came to be
 //! watched shows later, by its ledger, and why not, by its file: that is the command's to find out
-//! (`cli/run/unwatched.rs`). Only what environment it was given is known nowhere but here.
+//! (`cli/run/watch/unwatched.rs`). Only what environment it was given is known nowhere but here.
 //!
 //! Arguments and environment are handed on as they are, unless the program could not start with the
 //! library, or is not to have it: then it starts without (`process/successor.rs`). They are read with

@@ -3,17 +3,18 @@
 use super::check::{self, Checked};
 use super::doctor;
 use super::ending::Ending;
-use super::engines::Engines;
-use super::exports::Exports;
 use super::meter;
 use super::output::Output;
+use super::output::exports::Exports;
 use super::session::{self, Plan, Session};
+use super::watch::engines::Engines;
 use crate::args::BothArgs;
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_console::error::Result;
 use lockwright_report::lockmeter::view::View;
+use lockwright_report::reports::{Findings, Measurement};
 
 /// Runs the command.
 ///
@@ -23,7 +24,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
     let plan = Plan {
         program: &program,
@@ -58,18 +59,21 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         // The first report has said it, if so.
         measured.explained = true;
         let view = View { processes: false, ..args.view.view(args.metering.instances) };
-        let json = output.write_json(Some(&found), Some(&measured));
-        let page = output.write_page(Some(&found), Some(&measured), &session.ledgers, &symbols);
+        let files = {
+            let judged = output.verdicts.judge(&found);
+            let findings = Findings::new(&judged, output.verdicts.all)
+                .of(&session.ledgers, &symbols)
+                .with(Some(&measured));
+            output.sinks.write_files(&findings)
+        };
         // The measurement tells it, with times.
         found.waiting.clear();
         let done = [
-            json,
-            page,
             check::show(&found, &session, &mut output),
-            output.show_meter(&measured, view),
+            output.add(&Measurement { report: &measured, view, kernel: None }),
             exports.write(&measured),
         ];
-        written = output.all(done);
+        written = output.all(files.into_iter().chain(done));
         checked.report = Some(found);
     }
     session.end(written.is_ok(), &output);

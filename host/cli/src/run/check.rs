@@ -6,14 +6,14 @@ use std::process::ExitStatus;
 use lockwright_ledger::Ledger;
 
 use super::attach;
-use super::child::Program;
 use super::doctor;
 use super::ending::Ending;
-use super::engines::Engines;
 use super::output::Output;
-use super::price_counts::Counts;
 use super::prices::Calibration;
+use super::prices::counts::Counts;
 use super::session::{self, Plan, Session};
+use super::watch::child::Program;
+use super::watch::engines::Engines;
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::Bar;
@@ -25,6 +25,7 @@ use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::progress::{Progress, Silent};
 use lockwright_console::error::{Error, Result};
 use lockwright_report::prose::told;
+use lockwright_report::reports::Findings;
 
 /// Runs the command.
 ///
@@ -37,7 +38,7 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let checked = check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
     Ok(checked.ending(&args.verdict, args.whole, &output))
 }
@@ -100,12 +101,14 @@ pub fn check(
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices(), session.cpu_ns);
         }
-        let done = [
-            output.write_json(Some(&found), None),
-            output.write_page(Some(&found), None, &session.ledgers, &symbols),
-            show(&found, &session, output),
-        ];
-        written = output.all(done);
+        let files = {
+            let judged = output.verdicts.judge(&found);
+            let findings =
+                Findings::new(&judged, output.verdicts.all).of(&session.ledgers, &symbols);
+            output.sinks.write_files(&findings)
+        };
+        let shown = show(&found, &session, output);
+        written = output.all(files.into_iter().chain([shown]));
         report = Some(found);
     }
     session.end(written.is_ok(), output);
@@ -120,7 +123,7 @@ pub fn find(ledgers: &[Ledger], symbols: &[&dyn Symbolise], output: &Output) -> 
             true => Box::new(Bar::new(&begin_line)),
             false => Box::new(Silent),
         };
-    analyse_with(ledgers, symbols, output.instances(), &*progress)
+    analyse_with(ledgers, symbols, output.verdicts.instances, &*progress)
 }
 
 /// Adds what watching cost the program, which took `program_ns` of CPU time.
@@ -140,10 +143,12 @@ pub fn add_cost(report: &mut Report, prices: Option<Calibration>, program_ns: f6
 pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Result<()> {
     let deadlocks = &session.deadlocks;
     let untold = |finding: &Finding| !deadlocks.has_told(report, finding);
-    let shown = if !output.is_on_stderr() {
-        output.show(report, |_| true)
-    } else if output.judge(report).counted().any(untold) || !deadlocks.any_told() {
-        output.show_after(report, untold, deadlocks.any_told())
+    let judged = output.verdicts.judge(report);
+    let findings = Findings::new(&judged, output.verdicts.all);
+    let shown = if !output.sinks.is_on_stderr() {
+        output.sinks.show(&findings)
+    } else if judged.counted().any(untold) || !deadlocks.any_told() {
+        output.sinks.show(&findings.telling(&untold, deadlocks.any_told()))
     } else {
         Ok(())
     };
@@ -154,6 +159,6 @@ pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Resu
             told(finding).title
         )));
     }
-    let rest = [shown, output.add_stats(&session.ledgers), output.write_verdicts(report)];
-    output.all(rest)
+    let rest = output.finish(report, &session.ledgers);
+    output.all([shown].into_iter().chain(rest))
 }

@@ -34,7 +34,7 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
     }
     let around = Surroundings::current();
     let mut dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let home = dir.executable_home(&around, fits).ok_or_else(|| {
         Error::new("no place to unpack the demo to")
             .help("name a directory on a file system mounted without noexec: --ledger-dir DIR")

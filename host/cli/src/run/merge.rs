@@ -17,13 +17,14 @@ use lockwright_analysis::finding::coverage::Gap;
 use lockwright_analysis::merge::{Given, merge_with};
 use lockwright_analysis::progress::{Progress, Silent};
 use lockwright_console::error::{Error, Result};
+use lockwright_report::reports::Merge;
 
 /// Runs the command.
 ///
 /// # Errors
 /// If fewer than two processes can be read, or the report not be written.
 pub fn run(args: &MergeArgs) -> Result<Ending> {
-    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let (runs, ledgers, mut missing) = read(&args.ledgers, &output)?;
     let begin_line = || output.begin_line(false);
     let progress: Box<dyn Progress + '_> =
@@ -36,14 +37,18 @@ pub fn run(args: &MergeArgs) -> Result<Ending> {
     let mut merged = merge_with(&runs, &ledgers, &symbols, &*progress);
     merged.report.summary.completeness.gaps.append(&mut missing);
     drop(progress);
-    let done = [
-        output.write_merged(&merged),
-        output.write_merged_page(&merged, &ledgers, &symbols),
-        output.show(&merged.report, |_| true),
-        output.add_stats(&ledgers),
-        output.write_verdicts(&merged.report),
-    ];
-    output.all(done)?;
+    let judged = output.verdicts.judge(&merged.report);
+    let report = Merge {
+        judged: &judged,
+        all: output.verdicts.all,
+        merged: &merged,
+        ledgers: &ledgers,
+        symbols: &symbols,
+    };
+    let files = output.sinks.write_files(&report);
+    let shown = output.sinks.show(&report);
+    let rest = output.finish(&merged.report, &ledgers);
+    output.all(files.into_iter().chain([shown]).chain(rest))?;
     let judged = output.judge(&merged.report);
     Ok(Ending::Code(0)
         .with_findings(judged.counted(), &args.verdict)

@@ -1,14 +1,14 @@
 //! `lockwright meter`: run, measure, report.
 
-use super::cost_file;
 use super::doctor;
 use super::ending::Ending;
-use super::engines::Engines;
-use super::exports::Exports;
 use super::output::Output;
+use super::output::exports::Exports;
 use super::prices::Calibration;
+use super::prices::cost_file;
 use super::session::{self, Plan, Session};
 use super::traced::{self, KernelWaits};
+use super::watch::engines::Engines;
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::Recording;
@@ -18,7 +18,7 @@ use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::traced::every_wait;
 use lockwright_console::error::Result;
-use lockwright_report::traced::{TracedView, render_every_wait, render_every_wait_json};
+use lockwright_report::reports::{KernelToo, Measurement};
 
 /// Runs the command.
 ///
@@ -31,7 +31,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.with_page(&args.page)?;
+    let mut output = Output::open(&args.output, &args.page)?;
     let mut exports = Exports::open(&args.view)?;
     let plan = Plan {
         program: &program,
@@ -62,28 +62,16 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
             output.warn(&error);
             None
         });
-        let view = args.view.view(args.metering.instances);
-        let done = match &kernel {
-            None => [
-                output.write_json(None, Some(&measured)),
-                output.write_page(None, Some(&measured), &session.ledgers, &symbols),
-                output.show_meter(&measured, view),
-                Ok(()),
-                exports.write(&measured),
-            ],
-            Some(kernel) => {
-                let waits = every_wait(&measured, kernel);
-                let view_of = |colour| TracedView { colour, top: view.top };
-                [
-                    output.write_json_of(|| render_every_wait_json(&measured, &waits, kernel)),
-                    output.write_page_with(&measured, &waits),
-                    output.show_meter(&measured, view),
-                    output.show_text(|colour| render_every_wait(&waits, kernel, view_of(colour))),
-                    exports.write(&measured),
-                ]
-            }
+        let waits = kernel.as_ref().map(|kernel| every_wait(&measured, kernel));
+        let kernel = kernel.as_ref().zip(waits.as_deref());
+        let report = Measurement {
+            report: &measured,
+            view: args.view.view(args.metering.instances),
+            kernel: kernel.map(|(kernel, waits)| KernelToo { waits, kernel }),
         };
-        written = output.all(done);
+        let files = output.write_files(&report);
+        let done = [output.add(&report), exports.write(&measured)];
+        written = output.all(files.into_iter().chain(done));
     }
     let ending = Ending::of_program(session.status).with_gaps(&completeness, args.whole);
     session.end(written.is_ok(), &output);

@@ -1,56 +1,36 @@
 //! Does what the command line says: one file per command, and one per thing they need.
 
 mod attach;
-mod baseline_file;
-mod blocked;
 mod both;
-mod busy;
-mod c_library;
-mod calibrate;
 mod check;
-mod child;
-mod cost_file;
 mod demo;
 mod diff;
 mod doctor;
-mod end_file;
 mod ending;
-mod engines;
-mod exports;
-mod follow;
-mod generated_code;
-mod library;
+mod hang;
 mod live;
 mod load;
-mod loops;
 mod merge;
 mod meter;
-mod outlook;
 mod output;
 mod path_search;
-mod pidfd;
-mod preload;
-mod price_counts;
-mod price_loops;
 mod prices;
-mod prices_file;
 mod report;
 mod session;
-mod shipped_rules;
-mod signals;
-mod step_summary;
 mod swap;
 mod target;
-mod tasks;
 mod traced;
 mod tune;
-mod unwatched;
-mod usage_tips;
-mod verdicts;
-mod version;
+mod usage;
+mod watch;
 
 use clap::Parser;
 use lockwright_console::{inherited, own_stack, streams, usage_error};
+
+use hang::{busy, outlook, tasks};
+use prices::calibrate;
+use usage::{shipped_rules, version};
+use watch::{child, end_file, engines, follow, generated_code, preload, unwatched};
 
 pub use check::{Checked, check};
 pub use child::Program;
@@ -71,7 +51,7 @@ fn command() -> ! {
         .inspect_err(version::print_if_asked)
         .inspect_err(shipped_rules::print_if_asked);
     let command =
-        parsed.unwrap_or_else(|error| usage_error::exit::<Cli>(&error, usage_tips::add)).command;
+        parsed.unwrap_or_else(|error| usage_error::exit::<Cli>(&error, usage::tips::add)).command;
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),
@@ -85,7 +65,7 @@ fn command() -> ! {
         Command::Doctor(args) => doctor::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Calibrate => {
-            let prices = serde_json::to_string(&price_loops::measure());
+            let prices = serde_json::to_string(&prices::loops::measure());
             println!("{}", prices.expect("numbers always serialise"));
             Ok(Ending::Code(0))
         }

@@ -4,9 +4,13 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::engines;
 
 use super::ending::Ending;
-use super::exports::Exports;
 use super::output::Output;
-use super::{check, cost_file, doctor, end_file, generated_code, load, unwatched};
+use super::output::exports::Exports;
+use super::prices::cost_file;
+use super::watch::end_file;
+use super::watch::generated_code;
+use super::watch::unwatched;
+use super::{check, doctor, load};
 use crate::args::ReportArgs;
 use crate::ledger_dir::with_writers;
 use lockwright_analysis::Recording;
@@ -16,7 +20,7 @@ use lockwright_analysis::lockmeter::model;
 use lockwright_analysis::process_end::Ends;
 use lockwright_console::error::Result;
 use lockwright_report::listing;
-use lockwright_report::lockmeter::view::View;
+use lockwright_report::reports::{Findings, Measurement};
 
 /// Runs the command.
 ///
@@ -24,7 +28,7 @@ use lockwright_report::lockmeter::view::View;
 /// If no ledger can be read, or the report not be written.
 pub fn run(args: &ReportArgs) -> Result<Ending> {
     let paths = load::expand(&args.ledgers)?;
-    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
     let (mut ledgers, mut errors) = load::open_all(&paths);
     generated_code::recall(&mut ledgers, &args.ledgers);
@@ -66,24 +70,30 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
             .map(|known| known.cost(&report, Recording::of(&ledgers)));
         report
     });
-    let mut done = vec![
-        output.write_json(found.as_ref(), measured.as_ref()),
-        output.write_page(found.as_ref(), measured.as_ref(), &ledgers, &symbols),
-    ];
+    let mut view = args.view.view(args.instances);
+    view.processes = found.is_none();
+    let measurement = measured.as_ref().map(|report| Measurement { report, view, kernel: None });
+    let mut done = Vec::new();
+    if let Some(found) = &found {
+        let judged = output.verdicts.judge(found);
+        let findings = Findings::new(&judged, output.verdicts.all)
+            .of(&ledgers, &symbols)
+            .with(measured.as_ref());
+        done.extend(output.sinks.write_files(&findings));
+    } else if let Some(measurement) = &measurement {
+        done.extend(output.write_files(measurement));
+    }
     if let Some(found) = &mut found {
         if measured.is_some() {
             // That tells it, with times.
             found.waiting.clear();
         }
         done.push(output.show(found, |_| true));
-        done.push(output.add_stats(&ledgers));
-        done.push(output.write_verdicts(found));
+        done.extend(output.finish(found, &ledgers));
     }
-    if let Some(measured) = &measured {
-        let view = args.view.view(args.instances);
-        let view = View { processes: found.is_none(), ..view };
-        done.push(output.show_meter(measured, view));
-        done.push(exports.write(measured));
+    if let Some(measurement) = &measurement {
+        done.push(output.add(measurement));
+        done.push(exports.write(measurement.report));
     }
     output.all(done)?;
     let mut ending = Ending::Code(0);

@@ -8,24 +8,21 @@ pub use look::root_of;
 pub use memory::ProcessMemory;
 
 use super::ending::Ending;
-use super::output::Output;
+use super::output::sinks::Sinks;
 use crate::args::{OutputArgs, VerdictArgs};
 use lockwright_analysis::finding::Grade;
 use lockwright_console::error::Result;
-use lockwright_report::attached::{json, text};
 
 /// Runs the command.
 ///
 /// # Errors
 /// If there is no such process, or it may not be looked into.
 pub fn run(pid: u32, output: &OutputArgs, verdict: &VerdictArgs) -> Result<Ending> {
-    let mut output = Output::open(output)?;
+    let mut output = Sinks::open(output)?;
     let attached = look::look(pid)?;
-    let written = [
-        output.write_json_of(|| json::render(&attached)),
-        output.show_text(|colour| text::render(&attached, colour)),
-    ];
-    output.all(written)?;
+    let files = output.write_files(&attached);
+    let shown = output.add(&attached);
+    output.all(files.into_iter().chain([shown]))?;
     let grades = attached.verdicts.iter().map(|verdict| match verdict.is_certain() {
         true => Grade::Deadlocked,
         false => Grade::Possible,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::run::tasks::{Doing, sleeps_in};
+use crate::run::hang::tasks::{Doing, sleeps_in};
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::ending::Ending;
-use super::output::Output;
+use super::output::sinks::Sinks;
 use super::{path_search, target};
 use crate::args::DoctorArgs;
 use lockwright_console::error::{Error, Result, exit};
@@ -31,7 +31,7 @@ pub use place::no_room;
 /// # Errors
 /// If there is no such program or process.
 pub fn run(args: &DoctorArgs) -> Result<Ending> {
-    let mut output = Output::open(&args.output)?;
+    let mut output = Sinks::open(&args.output)?;
     let (name, _) = args.program.split_first().expect("a program has a name");
     let mut diagnosis = match process::id(name) {
         Some(pid) => process::diagnose(pid)?,

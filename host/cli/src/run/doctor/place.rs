@@ -7,10 +7,10 @@ use lockwright_ledger::layout::{FILE_LENGTHS, MAP_STEP, SPACE_PARTS};
 
 use super::{Effect, Finding};
 use crate::ledger_dir::{RunDir, Surroundings, free_space};
-use crate::run::c_library;
-use crate::run::calibrate::{self, Trial};
-use crate::run::engines::Engines;
-use crate::run::preload::Preload;
+use crate::run::prices::calibrate::{self, Trial};
+use crate::run::watch::c_library;
+use crate::run::watch::engines::Engines;
+use crate::run::watch::preload::Preload;
 use lockwright_analysis::finding::coverage::OtherLayouts;
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 use lockwright_report::prose::coverage;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{Diagnosis, Effect, Finding, Process, Verdict};
-use crate::run::c_library;
+use crate::run::watch::c_library;
 use lockwright_console::error::Severity;
 use lockwright_console::plain::{json as as_json, line as plain};
 

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::child::Child;
 use super::ending::Ending;
-use super::library::Library;
-use super::output::Output;
+use super::output::sinks::Sinks;
 use super::session;
+use super::watch::child::Child;
+use super::watch::library::Library;
 use crate::args::SwapArgs;
 use crate::ledger_dir::{SWAP_COUNTS, SWAP_FILE_NAME, Surroundings};
 use counts::Counts;
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// # Errors
 /// If there is no such lock, or the program cannot be run, or its locks not be replaced.
 pub fn run(args: SwapArgs) -> Result<Ending> {
-    let mut output = Output::open(&args.output)?;
+    let mut output = Sinks::open(&args.output)?;
     if args.lock == LIST {
         output.list(&locks::list())?;
         return Ok(Ending::Code(0));

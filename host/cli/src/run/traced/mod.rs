@@ -12,20 +12,17 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::child::Child;
 use super::ending::Ending;
-use super::output::Output;
+use super::output::sinks::Sinks;
 use super::session;
-use super::signals::Signals;
+use super::watch::child::Child;
+use super::watch::signals::Signals;
 use crate::args::MeterArgs;
 use helper::{Counted, Helper};
 use lockwright_analysis::traced::{Kallsyms, Message, build_futexes, build_kernel};
 use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::lockmeter::view::Compat;
-use lockwright_report::traced::{
-    TracedView, render_futexes, render_futexes_json, render_kernel, render_kernel_compat,
-    render_kernel_json,
-};
+use lockwright_report::reports::{FutexWaits, KernelLocks, Report};
 use places::Known;
 use top::Top;
 
@@ -64,7 +61,7 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
                 .help("--kernel --compat lockmeter is the one that there is"));
         }
     };
-    let mut output = Output::open(&args.output)?;
+    let mut output = Sinks::open(&args.output)?;
     if let What::Process(pid) = what {
         permitted(pid)?;
     }
@@ -146,30 +143,26 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
     Ok(ending)
 }
 
-fn show(counted: &Counted, args: &MeterArgs, is_compat: bool, output: &mut Output) -> Result<()> {
-    let view = |colour| TracedView { colour, top: args.view.top };
-    let written = match &counted.rows {
+fn show(counted: &Counted, args: &MeterArgs, is_compat: bool, output: &mut Sinks) -> Result<()> {
+    let top = args.view.top;
+    match &counted.rows {
         Message::Kernel(rows) => {
             let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
             let report = build_kernel(rows, &Kallsyms::new(&symbols));
-            [
-                output.write_json_of(|| render_kernel_json(&report)),
-                output.show_text(|colour| match is_compat {
-                    true => render_kernel_compat(&report),
-                    false => render_kernel(&report, view(colour)),
-                }),
-            ]
+            write(&KernelLocks { report: &report, top, is_compat }, output)
         }
         Message::Futexes(rows) => {
             let report = build_futexes(rows, &Known::new(counted));
-            [
-                output.write_json_of(|| render_futexes_json(&report)),
-                output.show_text(|colour| render_futexes(&report, view(colour))),
-            ]
+            write(&FutexWaits { report: &report, top }, output)
         }
-        other => return Err(Error::new(format!("lockwright-bpf said {other:?} at its end"))),
-    };
-    output.all(written)
+        other => Err(Error::new(format!("lockwright-bpf said {other:?} at its end"))),
+    }
+}
+
+fn write(report: &dyn Report, output: &mut Sinks) -> Result<()> {
+    let files = output.write_files(report);
+    let shown = output.add(report);
+    output.all(files.into_iter().chain([shown]))
 }
 
 /// Another user's process is root's alone to look into, whatever rights the helper has.

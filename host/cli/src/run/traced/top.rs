@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::helper::Helper;
-use crate::run::output::Output;
+use crate::run::output::sinks::Sinks;
 use lockwright_analysis::traced::{Kallsyms, Kernel, Message, build_kernel, since};
 use lockwright_console::error::Result;
 use lockwright_report::traced::{TracedView, render_kernel_top};
@@ -26,7 +26,7 @@ impl Top {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn show(&mut self, helper: &Helper, output: &mut Output) -> Result<()> {
+    pub fn show(&mut self, helper: &Helper, output: &mut Sinks) -> Result<()> {
         let Some(Message::Kernel(now)) = helper.so_far() else { return Ok(()) };
         let report = build_kernel(&since(&self.before, &now), &self.symbols);
         self.before = now;

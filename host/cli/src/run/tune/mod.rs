@@ -7,7 +7,7 @@ mod trial;
 mod verdict;
 
 use super::ending::Ending;
-use super::output::Output;
+use super::output::sinks::Sinks;
 use super::swap::locks;
 use crate::args::TuneArgs;
 use arm::Arm;
@@ -27,7 +27,7 @@ pub fn run(args: &TuneArgs) -> Result<Ending> {
     let arms = Arm::all(&args.locks);
     arms.iter().filter_map(Arm::lock).try_for_each(|lock| locks::find(lock).map(drop))?;
     let runner = rounds::runner(&args.command, tool)?;
-    let mut output = Output::open(&args.output)?;
+    let mut output = Sinks::open(&args.output)?;
     let (metric, seed) = (Metric::of(&args.metric), seed::from_clock());
     let status = Status::new();
     let measured =

@@ -7,7 +7,7 @@ use super::trial::{self, End, Trial};
 use super::verdict::Better;
 use crate::args::{MetricArgs, Pattern};
 use crate::run::path_search;
-use crate::run::signals::Signals;
+use crate::run::watch::signals::Signals;
 use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::prose::words::plain;
 

@@ -7,8 +7,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::signals::Signals;
-use crate::run::{inherited, pidfd};
+use crate::run::inherited;
+use crate::run::watch::pidfd;
+use crate::run::watch::signals::Signals;
 
 /// How long a command that is to end may take for it.
 const GRACE: Duration = Duration::from_secs(5);

@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::doctor;
 use crate::ledger_dir::{RunDir, Surroundings};
+use crate::run::doctor;
 use lockwright_console::error::{Error, Result};
 
 /// An unpacked library.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::price_counts::Counts;
-use super::prices::Calibration;
+use super::Calibration;
+use super::counts::Counts;
 use crate::ledger_dir::{self, RunDir};
 use lockwright_analysis::Recording;
 use lockwright_analysis::lockmeter::model::{Cost, MeterReport};

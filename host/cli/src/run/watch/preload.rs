@@ -13,7 +13,7 @@ use lockwright_console::error::Result;
 use lockwright_glibc::library::THREADS_LIBRARY;
 
 /// Built by the build script.
-pub(super) static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
+pub(in crate::run) static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
 
 /// The unpacked library and the directory it writes ledgers to.
 #[derive(Debug)]

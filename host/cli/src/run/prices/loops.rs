@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use libc::{pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, sem_t};
 use lockwright_measure::stats;
 
-use super::prices::Prices;
+use super::Prices;
 
 /// How long each loop runs.
 const ROUND: Duration = Duration::from_millis(1);

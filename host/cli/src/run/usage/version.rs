@@ -7,7 +7,7 @@ use object::elf::FileHeader64;
 use object::endian::Endianness;
 use object::read::elf::FileHeader;
 
-use super::preload;
+use crate::run::watch::preload;
 
 /// Prints it and ends, if that is what the command line asks for.
 pub fn print_if_asked(error: &clap::Error) {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use lockwright_ledger::Ledger;
 
-use super::path_search;
-use super::target::{self, Obstacle};
 use crate::ledger_dir::{self, RunDir};
+use crate::run::path_search;
+use crate::run::target::{self, Obstacle};
 use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::finding::coverage::{Gap, Missing};
 use lockwright_console::error::{Error, Result};

@@ -4,7 +4,7 @@ use lockwright_analysis::Recording;
 use lockwright_analysis::lockmeter::model::{MeterReport, WaitKind};
 use lockwright_ledger::rows::{event, lock_kind};
 
-use super::prices::Prices;
+use super::Prices;
 
 /// What a program did that costs something.
 #[derive(Clone, Copy, Debug, Default)]

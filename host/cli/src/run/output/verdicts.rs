@@ -19,6 +19,8 @@ use lockwright_report::verdict::{Judged, Policy, SHIPPED_FILE};
 pub struct Verdicts {
     /// Show all grades.
     pub all: bool,
+    /// The counters are wanted.
+    pub stats: bool,
     /// What findings that are the same to a reader become.
     pub instances: Instances,
     fail_on: Grade,
@@ -46,6 +48,7 @@ impl Default for Verdicts {
     fn default() -> Self {
         Self {
             all: false,
+            stats: false,
             instances: Instances::Folded,
             fail_on: Grade::Likely,
             policy: Policy::default(),
@@ -76,6 +79,7 @@ impl Verdicts {
         });
         Ok(Self {
             all: args.all,
+            stats: args.stats,
             instances: if args.all_instances { Instances::Apart } else { Instances::Folded },
             fail_on: args.fail_on,
             policy: if with_shipped { policy.with_shipped() } else { policy },

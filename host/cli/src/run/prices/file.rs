@@ -15,8 +15,8 @@ use std::process::Command;
 use lockwright_ledger::file;
 use serde::{Deserialize, Serialize};
 
-use super::engines::Engines;
-use super::prices::{Calibration, Prices};
+use super::{Calibration, Prices};
+use crate::run::watch::engines::Engines;
 
 /// Raised whenever the prices, or the loops that measure them, change: then all is measured again.
 const FORMAT: u32 = 2;

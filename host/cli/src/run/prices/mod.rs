@@ -1,9 +1,15 @@
 //! What single things take, or are longer for being watched.
 
+pub mod calibrate;
+pub mod cost_file;
+pub mod counts;
+pub mod file;
+pub mod loops;
+
 use lockwright_measure::stats;
 use serde::{Deserialize, Serialize};
 
-use super::price_counts::Counts;
+use self::counts::Counts;
 
 /// A table of prices: each a field, and an element of [`Prices::all`].
 macro_rules! prices {

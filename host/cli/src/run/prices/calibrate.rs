@@ -1,4 +1,4 @@
-//! What the tool costs: the same loops (`price_loops.rs`), natively and watched.
+//! What the tool costs: the same loops (`loops.rs`), natively and watched.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use lockwright_analysis::finding::coverage::OtherLayouts;
 use lockwright_ledger::Ledger;
 
-use super::engines::Engines;
-use super::preload::Preload;
-use super::prices::{Calibration, Prices};
-use super::prices_file::{Known, PricesFile};
-use super::session::cpu_of_children_ns;
+use super::file::{Known, PricesFile};
+use super::{Calibration, Prices};
 use crate::ledger_dir::{CALIBRATION, RunDir, ledgers_in};
+use crate::run::session::cpu_of_children_ns;
+use crate::run::watch::engines::Engines;
+use crate::run::watch::preload::Preload;
 
 /// A round that takes longer is given up, and the calibration with it.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,5 @@
+//! Answers about the command itself: tips, its version, its own rules.
+
+pub mod shipped_rules;
+pub mod tips;
+pub mod version;
