@@ -10,6 +10,8 @@ mod object_words;
 mod objects;
 mod order;
 pub mod short_names;
+#[cfg(test)]
+mod testing;
 pub mod waited;
 pub mod words;
 

@@ -1,18 +1,12 @@
 //! A finding of two mutexes, `a` and `b`, for the tests of sentences.
 
 use lockwright_analysis::finding::action::Action;
-use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::misuse::Misuse;
-use lockwright_analysis::finding::{
-    Details, Finding, Grade, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
-};
+use lockwright_analysis::finding::{Details, Finding, Grade, Kind, Step};
 
+use crate::prose::testing::mutex;
+pub use crate::prose::testing::thread;
 use crate::prose::told;
-
-/// A thread without a name.
-pub fn thread(number: u32) -> ThreadInfo {
-    ThreadInfo { name: String::new(), tid: 100 + number, number }
-}
 
 /// Asserts the sentences about a misuse of `a` by thread 1.
 #[track_caller]
@@ -39,16 +33,4 @@ pub fn assert_told(misuse: &Misuse, title: &str, evidence: &[&str], help: &[&str
     assert_eq!(told.title, title);
     assert_eq!(told.evidence, evidence);
     assert_eq!(told.help, help);
-}
-
-fn mutex(name: &str) -> LockInfo {
-    LockInfo {
-        name: Name::symbol(name),
-        class: Name::symbol(name),
-        class_by_place: None,
-        kind: Subject::Lock(LockKind::Mutex),
-        addr: None,
-        created: Vec::new(),
-        origin: LockOrigin::Static,
-    }
 }

@@ -45,3 +45,23 @@ pub fn again(again: &Again) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order::{Evidence, Remedy};
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn a_holder_waits_for_itself() {
+        let told = told_of(
+            lockwright_analysis::finding::order::Fault::Again(Fault::TakenAgain),
+            vec![Evidence::Again(Again::Blocks)],
+            vec![Remedy::SplitFunction],
+        );
+        assert_eq!(told.title, "`a` is taken again by the thread that holds it");
+        assert_eq!(told.evidence, ["the second acquisition waits for the first"]);
+        assert_eq!(told.help.len(), 2);
+    }
+}

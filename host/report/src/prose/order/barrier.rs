@@ -64,3 +64,29 @@ pub fn meet_without_lock(involved: &Involved<'_>, barrier: usize, step: usize) -
         format!("or let {thread} take {taken} after {at}"),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order;
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn the_barrier_is_named() {
+        let told = told_of(
+            order::Fault::Barrier(Fault::KeptAtBarrier { barrier: 0, step: 1 }),
+            vec![order::Evidence::Barrier(Evidence::OthersCome { barrier: 0 })],
+            vec![order::Remedy::MeetWithoutLock { barrier: 0, step: 1 }],
+        );
+        assert_eq!(told.title, "`b` is kept at `a`, to which thread 2 comes after taking it");
+        assert_eq!(
+            told.evidence,
+            ["more threads come to `a` than it is for: another may come in its place"]
+        );
+        assert_eq!(
+            told.help,
+            ["release `b` before waiting at `a`", "or let thread 2 take `b` after `a`"]
+        );
+    }
+}

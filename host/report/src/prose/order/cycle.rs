@@ -86,3 +86,31 @@ fn semaphores(involved: &Involved<'_>, which: &[usize]) -> String {
     };
     format!("{what}: {they} at 1, and nobody else has posted what a thread had taken")
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order::{Evidence, Fault, Remedy, cycle};
+
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn both_orders_of_two_locks() {
+        let told = told_of(
+            Fault::Cycle,
+            vec![
+                Evidence::Cycle(cycle::Evidence::SameLocks),
+                Evidence::Cycle(cycle::Evidence::NoGate),
+            ],
+            vec![Remedy::Cycle(cycle::Remedy::FurtherLock)],
+        );
+        assert_eq!(told.title, "`a` and `b` are taken in both orders");
+        assert_eq!(
+            told.evidence,
+            [
+                "the same two locks, taken by thread 1 and thread 2",
+                "no common lock protects both paths",
+            ]
+        );
+        assert_eq!(told.help, ["or hold one further lock around both"]);
+    }
+}

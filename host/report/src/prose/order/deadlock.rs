@@ -61,3 +61,29 @@ pub fn one_order() -> String {
      for the next"
         .to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order::{Evidence, Fault, Remedy, deadlock};
+
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn each_waits_for_the_other() {
+        let waits = |step| Evidence::Deadlock(deadlock::Evidence::WaitsForHolder { step });
+        let told = told_of(Fault::Deadlock, vec![waits(0), waits(1)], vec![Remedy::OneOrder]);
+        assert_eq!(told.title, "two threads wait for each other: `a` and `b`");
+        assert_eq!(
+            told.evidence,
+            [
+                "thread 1 waits for `b`, held by thread 2",
+                "thread 2 waits for `a`, held by thread 1",
+            ]
+        );
+        assert_eq!(
+            told.help,
+            ["let every thread take these locks in one order, or release the one before it waits \
+              for the next"]
+        );
+    }
+}

@@ -71,3 +71,29 @@ impl Lines for Remedy {
         vec![line]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order;
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn the_completion_is_named() {
+        let told = told_of(
+            order::Fault::Declared(Fault::CompletedWithLockHeld { completion: 0 }),
+            vec![order::Evidence::Declared(Evidence::CompleterHolds { completion: 0 })],
+            vec![order::Remedy::Declared(Remedy::WaitWithoutLock { completion: 0 })],
+        );
+        assert_eq!(
+            told.title,
+            "`b` is held while waiting for `a`, and by the thread that completes it"
+        );
+        assert_eq!(told.evidence, ["whoever completes `a` counts as holding it"]);
+        assert_eq!(
+            told.help,
+            ["release `b` before waiting for `a`", "or complete `a` without `b`"]
+        );
+    }
+}

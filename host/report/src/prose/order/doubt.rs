@@ -45,3 +45,17 @@ impl Lines for Evidence {
         vec![line]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order::{Evidence, Fault, doubt};
+
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn a_timeout_leaves_a_way_out() {
+        let evidence = Evidence::Doubt(doubt::Evidence::Timeout { step: 1 });
+        let told = told_of(Fault::Cycle, vec![evidence], vec![]);
+        assert_eq!(told.evidence, ["thread 2 can back out: it waits with a timeout"]);
+    }
+}

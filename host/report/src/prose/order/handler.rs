@@ -120,3 +120,29 @@ fn in_handler(what: &InHandler) -> String {
     };
     text.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order;
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn the_signal_is_named() {
+        let signal = 10;
+        let told = told_of(
+            order::Fault::Handler(Fault::TakenInHandler { signal }),
+            vec![order::Evidence::Handler(Evidence::TakenOpen { signal })],
+            vec![order::Remedy::Handler(Remedy::BlockSignal { signal, lock: 0 })],
+        );
+        assert_eq!(told.title, "`a` is taken in the handler of SIGUSR1, and with SIGUSR1 open");
+        assert_eq!(
+            told.evidence,
+            [
+                "thread 1 takes `a` with SIGUSR1 open: the program handles it and does not block it there"
+            ]
+        );
+        assert_eq!(told.help, ["block SIGUSR1 while `a` is held (pthread_sigmask)"]);
+    }
+}

@@ -112,3 +112,29 @@ pub fn join_without_lock(involved: &Involved<'_>, end: usize) -> Vec<String> {
         format!("or let {joined} end without taking {lock}"),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order;
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn the_joined_thread_is_named() {
+        let told = told_of(
+            order::Fault::Join(Fault::JoinedWithLockHeld { end: 1 }),
+            vec![order::Evidence::Join(Evidence::TakenByJoined { end: 1 })],
+            vec![order::Remedy::JoinWithoutLock { end: 1 }],
+        );
+        assert_eq!(told.title, "`a` is held while thread 2 is joined, which takes it");
+        assert_eq!(
+            told.evidence,
+            ["thread 2, which thread 1 waits for, took the very lock that this holds"]
+        );
+        assert_eq!(
+            told.help,
+            ["release `a` before joining thread 2", "or let thread 2 end without taking `a`"]
+        );
+    }
+}

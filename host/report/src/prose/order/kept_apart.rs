@@ -108,3 +108,31 @@ fn crossing(crossing: &Crossing) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::Name;
+    use lockwright_analysis::finding::order::{Evidence, Fault, Remedy, kept_apart};
+
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn a_gate_is_named() {
+        let told = told_of(
+            Fault::Cycle,
+            vec![Evidence::KeptApart(kept_apart::Evidence::Gate {
+                steps: [0, 1],
+                gate: Name::symbol("g"),
+            })],
+            vec![Remedy::KeptApart(kept_apart::Remedy::KeepGate(Name::symbol("g")))],
+        );
+        assert_eq!(
+            told.evidence,
+            [
+                "thread 1 and thread 2 both hold `g`",
+                "the recorded paths never come without such a common lock",
+            ]
+        );
+        assert_eq!(told.help, ["harmless while every path holds `g`; one order would not need it"]);
+    }
+}

@@ -49,3 +49,31 @@ impl Lines for Remedy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order;
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn loading_is_named() {
+        let told = told_of(
+            order::Fault::Cycle,
+            vec![order::Evidence::Loader(Evidence::HeldWhileLoading)],
+            vec![order::Remedy::Loader(Remedy::LoadWithoutLock { loader: 0 })],
+        );
+        assert_eq!(
+            told.evidence,
+            ["constructors and destructors of libraries run with the loader's lock held"]
+        );
+        assert_eq!(
+            told.help,
+            [
+                "release `b` before calling dlopen or dlclose",
+                "or do not take `b` in constructors and destructors of libraries",
+            ]
+        );
+    }
+}

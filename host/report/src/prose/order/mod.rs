@@ -14,6 +14,8 @@ mod loader;
 mod nesting;
 mod once;
 mod several;
+#[cfg(test)]
+mod testing;
 
 use std::collections::HashSet;
 

@@ -42,3 +42,26 @@ impl Lines for Evidence {
 pub fn fixed_order() -> String {
     "take the one with the lower address first, or whichever order suits, but always it".to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order;
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn pairs_are_counted() {
+        let told = told_of(
+            order::Fault::NoFixedOrder { classes: vec![Name::symbol("account")] },
+            vec![order::Evidence::Nesting(Evidence::Pairs { ascending: 3, descending: 2 })],
+            vec![order::Remedy::FixedOrder],
+        );
+        assert_eq!(told.title, "two locks of one class are nested in no fixed order: `account`");
+        assert_eq!(told.evidence, ["of 5 nested pairs, 3 ascend in address and 2 descend"]);
+        assert_eq!(
+            told.help,
+            ["take the one with the lower address first, or whichever order suits, but always it"]
+        );
+    }
+}

@@ -47,3 +47,28 @@ impl Lines for Remedy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order;
+
+    use super::*;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn the_control_is_named() {
+        let told = told_of(
+            order::Fault::Cycle,
+            vec![order::Evidence::HeldWhileInitialising { once: 0 }],
+            vec![order::Remedy::Once(Remedy::InitialiseWithoutLock { once: 0 })],
+        );
+        assert_eq!(
+            told.evidence,
+            ["a thread that calls pthread_once waits while another runs the routine of `a`"]
+        );
+        assert_eq!(
+            told.help,
+            ["release `b` before calling pthread_once", "or do not take `b` in the routine"]
+        );
+    }
+}

@@ -65,3 +65,23 @@ impl Lines for Evidence {
 pub fn keep_apart() -> String {
     "or make sure that no process ever does all of this".to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use lockwright_analysis::finding::order::{Evidence, Fault, Remedy, several};
+
+    use super::Apart;
+    use crate::prose::order::testing::told_of;
+
+    #[test]
+    fn runs_are_told_apart() {
+        let told = told_of(
+            Fault::CycleAcross(Apart::Runs),
+            vec![Evidence::Several(several::Evidence::NoProcessAlone)],
+            vec![Remedy::KeepApart],
+        );
+        assert_eq!(told.title, "`a` and `b` are taken in both orders, in different runs");
+        assert_eq!(told.evidence, ["no process alone took both orders"]);
+        assert_eq!(told.help, ["or make sure that no process ever does all of this"]);
+    }
+}
