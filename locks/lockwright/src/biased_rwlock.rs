@@ -56,6 +56,23 @@ fn is_before(now: u64, end: u32) -> bool {
 
 /// A reader-writer lock of 24 bytes. The thread that locked it unlocks it, in the mode it locked it
 /// in.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork may release what the forking thread held. It must not wait for a lock that
+///   other threads held or waited for at the fork: it would wait for ever.
+/// - A holder must release the lock in the mode in which it took it last, after a downgrade or an
+///   upgrade in the new one.
+/// - The thread that took the lock must release it, a reader too: its entry lies in storage of its
+///   thread.
+///
+/// # Guarantees
+/// - Ordering: a holder sees all that earlier writers did before they released the lock, and a
+///   writer comes after all that earlier readers read.
+/// - Fairness: that of [`crate::hybrid_rwlock`]; but readers may enter until a writer has taken the
+///   bias back.
+/// - Source: Dice and Kogan, *BRAVO: Biased locking for reader-writer locks*, USENIX ATC 2019.
 pub struct RawBiasedRwLock<P: Platform> {
     lock: RawHybridRwLock<P>,
     /// The lock's name, 0 as long as it has none, with ON and VISIBLE. Changed by readers that have
@@ -73,6 +90,13 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// Takes the lock to read, and waits for that as long as it takes.
     ///
+    /// - The caller must not hold the lock already: a writer may have come in between, and the two
+    ///   would wait for each other. A reader calls [`Self::lock_shared_recursive`].
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
+    ///
     /// # Panics
     /// If there are 2^26 readers.
     #[inline]
@@ -82,6 +106,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// Takes the lock to read, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none:
     /// never) has come. True if it has the lock.
+    ///
+    /// - The rules of [`Self::lock_shared`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     ///
     /// # Panics
     /// If there are 2^26 readers.
@@ -100,6 +127,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// Takes the lock to read if that needs no waiting.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A reader may call
+    ///   it again, and must then release the lock once more.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
         // Relaxed: `enter` looks again.
@@ -120,6 +150,14 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// As [`RawBiasedRwLock::lock_shared`], also for a thread that has the lock to read: it goes
     /// ahead of writers that wait.
     ///
+    /// - A reader may call this, a writer must not: it would wait for ever.
+    /// - The caller should not use this in a loop instead of [`Self::lock_shared`]: it keeps
+    ///   writers that wait outside.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
+    ///
     /// # Panics
     /// As that.
     #[inline]
@@ -130,6 +168,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// As [`RawBiasedRwLock::try_lock_shared`], also ahead of writers that wait.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A reader may call
+    ///   it again, and must then release the lock once more.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
         let seen = self.bias.load(Relaxed);
@@ -147,6 +188,11 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// Releases the lock of a reader.
     ///
+    /// - The reader must release the lock once for each time it took it. After one call too many
+    ///   the count is wrong, and a writer can be inside with a reader.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
+    ///
     /// # Safety
     /// The calling thread has it to read.
     #[inline]
@@ -162,6 +208,12 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// Takes the lock to write, and waits for that as long as it takes.
+    ///
+    /// - The caller must not hold the lock already, in any mode: it would wait for ever.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
     #[inline]
     pub fn lock_exclusive(&self) {
         self.lock_exclusive_until(None);
@@ -169,6 +221,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// Takes the lock to write, or gives up when `deadline` (nanoseconds of [`Platform::now`];
     /// none: never) has come. True if it has the lock.
+    ///
+    /// - The rules of [`Self::lock_exclusive`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn lock_exclusive_until(&self, deadline: Option<u64>) -> bool {
         if !self.lock.lock_exclusive_until(deadline) {
@@ -183,6 +238,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// Takes the lock to write if that needs no waiting.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A holder gets
+    ///   `false`.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
         if !self.lock.try_lock_exclusive() {
@@ -198,6 +256,11 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// Releases the lock of a writer.
     ///
+    /// - The writer must release the lock, once. After any other call the lock is in an undefined
+    ///   state.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
+    ///
     /// # Safety
     /// The calling thread has it to write.
     #[inline]
@@ -207,6 +270,8 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// As [`RawBiasedRwLock::unlock_exclusive`]; the longest waiter enters next.
+    ///
+    /// - The rules of [`Self::unlock_exclusive`] apply.
     ///
     /// # Safety
     /// The calling thread has it to write.
@@ -218,6 +283,8 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// Makes a writer a reader, with no other writer in between.
     ///
+    /// - The writer must call this, and must release the lock by [`Self::unlock_shared`].
+    ///
     /// # Safety
     /// The calling thread has the lock to write.
     #[inline]
@@ -228,6 +295,8 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// Makes a writer an upgradable reader, with no other writer in between.
     ///
+    /// - The writer must call this, and must release the lock by [`Self::unlock_upgradable`].
+    ///
     /// # Safety
     /// The calling thread has the lock to write.
     #[inline]
@@ -237,6 +306,13 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// Takes the lock to read and perhaps to write later, and waits for that as long as it takes.
+    ///
+    /// - The caller must not hold the lock already, in any mode. The writer and the upgradable
+    ///   reader would wait for ever, and so would a reader for which a writer waits.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
     #[inline]
     pub fn lock_upgradable(&self) {
         self.lock.lock_upgradable();
@@ -244,18 +320,29 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// As [`RawBiasedRwLock::lock_upgradable`], or gives up when `deadline` (nanoseconds of
     /// [`Platform::now`]; none: never) has come. True if it has the lock.
+    ///
+    /// - The rules of [`Self::lock_upgradable`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn lock_upgradable_until(&self, deadline: Option<u64>) -> bool {
         self.lock.lock_upgradable_until(deadline)
     }
 
     /// As [`RawBiasedRwLock::lock_upgradable`], if that needs no waiting.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. The writer and the
+    ///   upgradable reader get `false`.
     #[inline]
     pub fn try_lock_upgradable(&self) -> bool {
         self.lock.try_lock_upgradable()
     }
 
     /// Releases the lock of an upgradable reader.
+    ///
+    /// - The upgradable reader must release the lock, once. After any other call the lock is in an
+    ///   undefined state.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
     ///
     /// # Safety
     /// The calling thread has it so.
@@ -267,6 +354,8 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// As [`RawBiasedRwLock::unlock_upgradable`]; the longest waiter enters next.
     ///
+    /// - The rules of [`Self::unlock_upgradable`] apply.
+    ///
     /// # Safety
     /// The calling thread has it so.
     #[inline]
@@ -276,6 +365,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// Makes an upgradable reader a reader like others.
+    ///
+    /// - The upgradable reader must call this, and must release the lock by
+    ///   [`Self::unlock_shared`].
     ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
@@ -288,6 +380,13 @@ impl<P: Platform> RawBiasedRwLock<P> {
     /// Makes an upgradable reader a writer, with no other writer in between, and waits for the
     /// other readers to leave as long as it takes.
     ///
+    /// - The caller must not read the lock besides: it would wait for itself for ever.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
+    /// - Afterwards the caller must release the lock by [`Self::unlock_exclusive`].
+    ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
     #[inline]
@@ -298,6 +397,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// As [`RawBiasedRwLock::upgrade`], or gives up when `deadline` (nanoseconds of
     /// [`Platform::now`]; none: never) has come. False: the caller is an upgradable reader still.
+    ///
+    /// - The rules of [`Self::upgrade`] apply.
+    /// - After `false` the caller must release the lock by [`Self::unlock_upgradable`].
     ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
@@ -316,6 +418,9 @@ impl<P: Platform> RawBiasedRwLock<P> {
 
     /// As [`RawBiasedRwLock::upgrade`], if nobody else reads.
     ///
+    /// - The upgradable reader must call this. It does not wait; after `false` the caller is an
+    ///   upgradable reader still.
+    ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
     pub unsafe fn try_upgrade(&self) -> bool {
@@ -332,11 +437,17 @@ impl<P: Platform> RawBiasedRwLock<P> {
     }
 
     /// Whether anyone has it now, or waits for readers to leave.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked() || self.is_visible()
     }
 
     /// Whether a writer has it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked_exclusive(&self) -> bool {
         self.lock.is_locked_exclusive() && !self.is_visible()
     }

@@ -22,6 +22,16 @@ use crate::platform::{Atomic, Platform};
 const NOBODY: usize = 0;
 
 /// A big kernel lock. Recursive; given away at [`RawBkl::schedule`].
+///
+/// # Rules
+/// - A thread must not end while it has the lock: the waiters wait for ever.
+/// - A task that waits for another lock should do so inside [`Self::schedule`]: then the two locks
+///   need no order.
+///
+/// # Guarantees
+/// - Recursion: the owner may take the lock again, up to 2^32 - 1 times.
+/// - Ordering and fairness: those of the lock below.
+/// - Source: `lib/kernel_lock.c` of Linux 2.4 and 2.6.
 pub struct RawBkl<P: Platform, L> {
     raw: L,
     owner: P::Long,
@@ -44,6 +54,11 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     }
 
     /// Waits for the lock and takes it, once more if the task has it (the kernel's `lock_kernel`).
+    ///
+    /// - Any thread may call this, the owner too. It must release the lock as often as it took it.
+    /// - The caller must not hold a spinlock if the lock below sleeps.
+    /// - A signal handler must not call this: it shares its thread's hold, and finds data that the
+    ///   thread was changing.
     #[inline]
     #[track_caller]
     pub fn lock(&self) {
@@ -57,6 +72,8 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     }
 
     /// Takes the lock if that needs no waiting, once more if the task has it.
+    ///
+    /// - Any thread may call this. The owner always gets `true`.
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> bool {
@@ -73,6 +90,9 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     }
 
     /// Undoes the last `lock` (the kernel's `unlock_kernel`).
+    ///
+    /// - The owner must call this, once for each `lock`. One call too many by the owner, or a call
+    ///   by another thread, is undefined.
     ///
     /// # Safety
     /// The task has it.
@@ -92,22 +112,35 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
 
     /// How often the calling task has taken the lock again; none: it does not have it (the kernel's
     /// `lock_depth`).
+    ///
+    /// - Any thread may call this. Only the calling thread changes the answer.
     pub fn depth(&self) -> Option<u32> {
         // SAFETY: `is_mine` found this task the owner, and only the owner accesses the depth.
         self.is_mine().then(|| unsafe { *self.depth.get() })
     }
 
     /// The lock that it is made of.
+    ///
+    /// - The caller must not take or release the lock below by itself: the owner and the depth
+    ///   would be wrong.
     pub const fn raw(&self) -> &L {
         &self.raw
     }
 
     /// Whether anyone has it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
 
     /// Sleeps: does `sleep` without the lock, and has it again afterwards as deep as before.
+    ///
+    /// - The caller must not rely on data under the lock from before: another thread may change it
+    ///   during `sleep`.
+    /// - `sleep` may take the lock, and must release it as often. The lock is taken again even if
+    ///   `sleep` panics.
     #[inline]
     #[track_caller]
     pub fn schedule<R>(&self, sleep: impl FnOnce() -> R) -> R {
@@ -118,6 +151,10 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     }
 
     /// Gives the lock away if the task has it, however deep (the kernel's `release_kernel_lock`).
+    ///
+    /// - Any thread may call this; for a thread without the lock it does nothing.
+    /// - The caller must pass the result to [`Self::reacquire`]: until then it does not have the
+    ///   lock.
     #[inline]
     pub fn release(&self) -> Released {
         let depth = self.depth();
@@ -130,6 +167,11 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
 
     /// Takes the lock again (the kernel's `reacquire_kernel_lock`). Never inlined: its acquisitions
     /// have a return address of their own.
+    ///
+    /// - The thread that called [`Self::release`] must call this, and must not have the lock
+    ///   meanwhile: it would wait for ever.
+    /// - The caller must not hold a lock that the owner of this one may wait for outside of
+    ///   [`Self::schedule`]: the two would wait for each other.
     #[inline(never)]
     #[track_caller]
     pub fn reacquire(&self, released: Released) {
@@ -140,6 +182,9 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
     }
 
     /// Takes the lock again if that needs no waiting; else hands back what is to be taken again.
+    ///
+    /// - The thread that called [`Self::release`] must call this. It does not wait, so the order of
+    ///   locks does not matter.
     ///
     /// # Errors
     /// Somebody has it.

@@ -21,6 +21,15 @@ struct State<P: Platform> {
 }
 
 /// A completion.
+///
+/// # Rules
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+///
+/// # Guarantees
+/// - Ordering: a thread whose wait is over sees all that was done before [`Self::complete`].
+/// - Fairness: first come, first served.
+/// - Source: `kernel/sched/completion.c`.
 pub struct RawCompletion<P: Platform> {
     state: WaitLock<P, State<P>>,
 }
@@ -32,12 +41,20 @@ impl<P: Platform> RawCompletion<P> {
     }
 
     /// Waits until completed, as long as it takes. Uses up one [`RawCompletion::complete`].
+    ///
+    /// - The caller must not hold a lock that the completing thread needs before it completes: the
+    ///   two would wait for each other.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this.
     pub fn wait(&self) {
         self.wait_until(None);
     }
 
     /// As [`RawCompletion::wait`], or gives up when `deadline` (nanoseconds of [`Platform::now`];
     /// none: never) has come. True if it was completed.
+    ///
+    /// - The rules of [`Self::wait`] apply.
     pub fn wait_until(&self, deadline: Option<u64>) -> bool {
         let mut state = self.state.lock();
         if state.take() {
@@ -54,11 +71,17 @@ impl<P: Platform> RawCompletion<P> {
 
     /// Uses up one [`RawCompletion::complete`] if there is any (the kernel's
     /// `try_wait_for_completion`).
+    ///
+    /// - Any thread may call this: it does not wait for a completion.
     pub fn try_wait(&self) -> bool {
         self.state.lock().take()
     }
 
     /// Completes the wait of the longest waiter, or of the next one to come.
+    ///
+    /// - Any thread may call this. A signal handler must not: it may have interrupted a change of
+    ///   the wait list, and would wait for ever.
+    /// - The caller must not touch the completion afterwards, if the waiter may free it.
     pub fn complete(&self) {
         let mut state = self.state.lock();
         let first = state.waiters.take_first();
@@ -70,6 +93,8 @@ impl<P: Platform> RawCompletion<P> {
     }
 
     /// Completes all waits, also those to come, until [`RawCompletion::reinit`].
+    ///
+    /// - The rules of [`Self::complete`] apply.
     pub fn complete_all(&self) {
         let mut state = self.state.lock();
         state.done = ALL;
@@ -79,11 +104,16 @@ impl<P: Platform> RawCompletion<P> {
     }
 
     /// Resets the completion to "nothing is done". No thread may wait or complete meanwhile.
+    ///
+    /// - No thread may wait or complete meanwhile: a wait that was completed could begin again.
     pub fn reinit(&self) {
         self.state.lock().done = 0;
     }
 
     /// Whether a wait would return at once.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_done(&self) -> bool {
         self.state.lock().done != 0
     }

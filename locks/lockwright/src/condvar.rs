@@ -20,6 +20,16 @@ use crate::swait::{Queue, Waiter};
 use crate::wait_lock::WaitLock;
 
 /// A condition variable of mutexes of type `M`.
+///
+/// # Rules
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+///
+/// # Guarantees
+/// - Ordering: that of the mutex, which guards the condition.
+/// - Fairness: first come, first woken; but another thread may take the mutex before a woken
+///   thread.
+/// - Source: POSIX; `kernel/sched/swait.c` for the queue.
 pub struct RawCondvar<P: Platform, M = RawMutex<P>> {
     waiters: WaitLock<P, Queue<P>>,
     mutexes: PhantomData<fn(&M)>,
@@ -33,6 +43,13 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
 
     /// Releases the mutex, waits for a notification as long as it takes, and takes the mutex again.
     ///
+    /// - The caller must check the condition again afterwards: another thread may have changed it
+    ///   first.
+    /// - The caller must not hold any other lock that the notifying thread needs: the two would
+    ///   wait for each other.
+    /// - All threads that wait at the same time must pass the same mutex.
+    /// - A signal handler must not call this.
+    ///
     /// # Safety
     /// The calling thread holds the mutex.
     pub unsafe fn wait(&self, mutex: &M) {
@@ -42,6 +59,8 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
 
     /// As [`RawCondvar::wait`], or gives up when `deadline` (nanoseconds of [`Platform::now`];
     /// none: never) has come, and takes the mutex again all the same. True if it was notified.
+    ///
+    /// - The rules of [`Self::wait`] apply.
     ///
     /// # Safety
     /// The calling thread holds the mutex.
@@ -60,6 +79,11 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
     }
 
     /// Wakes the longest waiter. Returns whether there was one.
+    ///
+    /// - Any thread may call this. It should change the condition with the mutex held; it may
+    ///   notify after it has released the mutex.
+    /// - A signal handler must not call this: it may have interrupted a change of the wait list,
+    ///   and would wait for ever.
     pub fn notify_one(&self) -> bool {
         let first = self.waiters.lock().take_first();
         let waited = !first.is_empty();
@@ -68,6 +92,8 @@ impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
     }
 
     /// Wakes all present waiters, one after another. How many they are.
+    ///
+    /// - The rules of [`Self::notify_one`] apply.
     pub fn notify_all(&self) -> usize {
         let all = self.waiters.lock().take_all();
         let waited = all.count();

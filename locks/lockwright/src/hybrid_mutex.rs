@@ -31,8 +31,8 @@
 //! ```
 //!
 //! `(0,0,0)` and `(0,0,1)` are the words 0 and LOCKED, apart from the count of releases. There is no
-//! other state, so the next owner may free the lock, threads need no storage of their own, and a
-//! signal handler waits like any other code.
+//! other state, so the next owner may free the lock, and threads need no storage of their own. A
+//! signal handler can wait like any other code, unless it has interrupted the owner or the head.
 //!
 //! Its limit: nobody notices a head that is preempted while it spins. Running threads take the free
 //! lock meanwhile, but sleepers are not woken until it runs again, for one time slice at most. A
@@ -174,6 +174,18 @@ enum Entered {
 
 /// A mutex of 4 bytes. Not recursive, and it does not record its owner; the thread that locked it
 /// unlocks it.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork may release a lock that the forking thread held. It must not take one that
+///   another thread held at the fork: it would wait for ever. It ignores the waiters of the parent.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: a newcomer may take a free lock before the waiters. A head that has waited for 0.5
+///   ms gets the lock next, and then a sleeper becomes the head, so no thread starves.
+/// - Source: Long's 2017 patch "locking/pvqspinlock: Implement hybrid PV queued/unfair locks".
 #[repr(transparent)]
 pub struct RawHybridMutex<P: Platform> {
     word: P::Word,
@@ -186,6 +198,13 @@ impl<P: Platform> RawHybridMutex<P> {
     }
 
     /// Takes the lock, and waits for that as long as it takes.
+    ///
+    /// - The caller must not hold the lock already: it would wait for ever.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted the
+    ///   holder, or the waiter that is the head.
     #[inline]
     pub fn lock(&self) {
         if !self.take() {
@@ -195,12 +214,18 @@ impl<P: Platform> RawHybridMutex<P> {
 
     /// Takes the lock, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never)
     /// has come. True if it has the lock.
+    ///
+    /// - The rules of [`Self::lock`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn lock_until(&self, deadline: Option<u64>) -> bool {
         self.take() || self.lock_slow(deadline)
     }
 
     /// Takes the lock if it is free, and not kept for a waiter that has waited too long.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. The holder gets
+    ///   `false`.
     #[inline]
     pub fn try_lock(&self) -> bool {
         self.take() || self.take_from_parent()
@@ -227,12 +252,21 @@ impl<P: Platform> RawHybridMutex<P> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: it may be otherwise by the time that the caller knows.
         !is_for_head(self.word.load(Relaxed))
     }
 
     /// Releases the lock.
+    ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
     ///
     /// # Safety
     /// The calling thread holds it.
@@ -242,6 +276,8 @@ impl<P: Platform> RawHybridMutex<P> {
     }
 
     /// Releases the lock for the head: if anybody waits, nobody who comes takes it first.
+    ///
+    /// - The rules of [`Self::unlock`] apply.
     ///
     /// # Safety
     /// The calling thread holds it.

@@ -86,6 +86,21 @@ const fn is_open_to_recursion(word: u32) -> bool {
 
 /// A reader-writer lock of 8 bytes. The thread that locked it unlocks it, in the mode it locked it
 /// in.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork may release what the forking thread held. It must not wait for a lock that
+///   other threads held or waited for at the fork: it would wait for ever.
+/// - A holder must release the lock in the mode in which it took it last, after a downgrade or an
+///   upgrade in the new one.
+///
+/// # Guarantees
+/// - Ordering: a holder sees all that earlier writers did before they released the lock, and a
+///   writer comes after all that earlier readers read.
+/// - Fairness: a writer that has entered keeps all newcomers out until the readers have left. The
+///   first waiter enters next once it has waited for 0.5 ms. So neither readers nor writers starve.
+/// - Source: the idea of `kernel/locking/qrwlock.c`, over [`crate::hybrid_mutex`].
 pub struct RawHybridRwLock<P: Platform> {
     word: P::Word,
     queue: RawHybridMutex<P>,
@@ -99,6 +114,13 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// Takes the lock to read, and waits for that as long as it takes.
     ///
+    /// - The caller must not hold the lock already: a writer may have come in between, and the two
+    ///   would wait for each other. A reader calls [`Self::lock_shared_recursive`].
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
+    ///
     /// # Panics
     /// If there are 2^26 readers.
     #[inline]
@@ -109,6 +131,9 @@ impl<P: Platform> RawHybridRwLock<P> {
     /// Takes the lock to read, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none:
     /// never) has come. True if it has the lock.
     ///
+    /// - The rules of [`Self::lock_shared`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
+    ///
     /// # Panics
     /// If there are 2^26 readers.
     #[inline]
@@ -117,6 +142,9 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// Takes the lock to read if that needs no waiting.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A reader may call
+    ///   it again, and must then release the lock once more.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
         self.try_enter(READ)
@@ -124,6 +152,14 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// As [`RawHybridRwLock::lock_shared`], also for a thread that has the lock to read: it goes
     /// ahead of writers that wait.
+    ///
+    /// - A reader may call this, a writer must not: it would wait for ever.
+    /// - The caller should not use this in a loop instead of [`Self::lock_shared`]: it keeps
+    ///   writers that wait outside.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
     ///
     /// # Panics
     /// As that.
@@ -136,6 +172,9 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// As [`RawHybridRwLock::try_lock_shared`], also ahead of writers that wait.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A reader may call
+    ///   it again, and must then release the lock once more.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
         let mut seen = self.word.load(Relaxed);
@@ -151,6 +190,11 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// Releases the lock of a reader.
     ///
+    /// - The reader must release the lock once for each time it took it. After one call too many
+    ///   the count is wrong, and a writer can be inside with a reader.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
+    ///
     /// # Safety
     /// The calling thread has it to read.
     #[inline]
@@ -165,6 +209,12 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// Takes the lock to write, and waits for that as long as it takes.
+    ///
+    /// - The caller must not hold the lock already, in any mode: it would wait for ever.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
     #[inline]
     pub fn lock_exclusive(&self) {
         self.lock_exclusive_until(None);
@@ -172,6 +222,9 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// Takes the lock to write, or gives up when `deadline` (nanoseconds of [`Platform::now`];
     /// none: never) has come. True if it has the lock.
+    ///
+    /// - The rules of [`Self::lock_exclusive`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn lock_exclusive_until(&self, deadline: Option<u64>) -> bool {
         // Acquire: as in `try_lock_exclusive`.
@@ -185,6 +238,9 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// Takes the lock to write if that needs no waiting.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A holder gets
+    ///   `false`.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
         let mut seen = 0;
@@ -200,6 +256,11 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// Releases the lock of a writer.
     ///
+    /// - The writer must release the lock, once. After any other call the lock is in an undefined
+    ///   state.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
+    ///
     /// # Safety
     /// The calling thread has it to write.
     #[inline]
@@ -210,6 +271,8 @@ impl<P: Platform> RawHybridRwLock<P> {
     /// As [`RawHybridRwLock::unlock_exclusive`]; a head that sleeps enters next, even if other
     /// threads come before it has woken up.
     ///
+    /// - The rules of [`Self::unlock_exclusive`] apply.
+    ///
     /// # Safety
     /// The calling thread has it to write.
     #[inline]
@@ -218,6 +281,8 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// Makes a writer a reader, with no other writer in between.
+    ///
+    /// - The writer must call this, and must release the lock by [`Self::unlock_shared`].
     ///
     /// # Safety
     /// The calling thread has the lock to write.
@@ -228,6 +293,8 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// Makes a writer an upgradable reader, with no other writer in between.
     ///
+    /// - The writer must call this, and must release the lock by [`Self::unlock_upgradable`].
+    ///
     /// # Safety
     /// The calling thread has the lock to write.
     #[inline]
@@ -236,6 +303,13 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// Takes the lock to read and perhaps to write later, and waits for that as long as it takes.
+    ///
+    /// - The caller must not hold the lock already, in any mode. The writer and the upgradable
+    ///   reader would wait for ever, and so would a reader for which a writer waits.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
     #[inline]
     pub fn lock_upgradable(&self) {
         self.lock_upgradable_until(None);
@@ -243,18 +317,29 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// As [`RawHybridRwLock::lock_upgradable`], or gives up when `deadline` (nanoseconds of
     /// [`Platform::now`]; none: never) has come. True if it has the lock.
+    ///
+    /// - The rules of [`Self::lock_upgradable`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn lock_upgradable_until(&self, deadline: Option<u64>) -> bool {
         self.try_lock_upgradable() || self.enter_slow(UPGRADABLE_READ, deadline)
     }
 
     /// As [`RawHybridRwLock::lock_upgradable`], if that needs no waiting.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. The writer and the
+    ///   upgradable reader get `false`.
     #[inline]
     pub fn try_lock_upgradable(&self) -> bool {
         self.try_enter(UPGRADABLE_READ)
     }
 
     /// Releases the lock of an upgradable reader.
+    ///
+    /// - The upgradable reader must release the lock, once. After any other call the lock is in an
+    ///   undefined state.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
     ///
     /// # Safety
     /// The calling thread has it so.
@@ -265,6 +350,8 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// As [`RawHybridRwLock::unlock_upgradable`]; a head that sleeps enters next.
     ///
+    /// - The rules of [`Self::unlock_upgradable`] apply.
+    ///
     /// # Safety
     /// The calling thread has it so.
     #[inline]
@@ -273,6 +360,9 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// Makes an upgradable reader a reader like others.
+    ///
+    /// - The upgradable reader must call this, and must release the lock by
+    ///   [`Self::unlock_shared`].
     ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
@@ -283,6 +373,13 @@ impl<P: Platform> RawHybridRwLock<P> {
 
     /// Makes an upgradable reader a writer, with no other writer in between, and waits for the
     /// other readers to leave as long as it takes.
+    ///
+    /// - The caller must not read the lock besides: it would wait for itself for ever.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it would wait for ever if it has interrupted a holder
+    ///   or a waiter.
+    /// - Afterwards the caller must release the lock by [`Self::unlock_exclusive`].
     ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
@@ -295,6 +392,9 @@ impl<P: Platform> RawHybridRwLock<P> {
     /// As [`RawHybridRwLock::upgrade`], or gives up when `deadline` (nanoseconds of
     /// [`Platform::now`]; none: never) has come. False: the caller is an upgradable reader still.
     ///
+    /// - The rules of [`Self::upgrade`] apply.
+    /// - After `false` the caller must release the lock by [`Self::unlock_upgradable`].
+    ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
     pub unsafe fn upgrade_until(&self, deadline: Option<u64>) -> bool {
@@ -304,6 +404,9 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// As [`RawHybridRwLock::upgrade`], if nobody else reads.
+    ///
+    /// - The upgradable reader must call this. It does not wait; after `false` the caller is an
+    ///   upgradable reader still.
     ///
     /// # Safety
     /// The calling thread has the lock as an upgradable reader.
@@ -321,12 +424,18 @@ impl<P: Platform> RawHybridRwLock<P> {
     }
 
     /// Whether anyone has it now, or waits for readers to leave.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: it may be otherwise by the time that the caller knows.
         self.word.load(Relaxed) & (WRITER | UPGRADABLE | READERS) != 0
     }
 
     /// Whether a writer has it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked_exclusive(&self) -> bool {
         // Relaxed: as above.
         self.word.load(Relaxed) & (WRITER | READERS) == WRITER

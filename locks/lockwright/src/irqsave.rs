@@ -43,6 +43,12 @@ macro_rules! irqsave {
     })*) => { $(
         impl<$($parameter)*> $lock { $(
             #[doc = concat!("Blocks all signals in this thread, then [`Self::", stringify!($take), "`].")]
+            ///
+            /// - The rules of the call without signals apply, except that signal handlers may call
+            ///   this.
+            #[doc = concat!("- The caller must release the lock by [`Self::", stringify!($irqrestore), "`], and holds in the reverse order.")]
+            /// - The holder must not cause a fault (SIGSEGV and the like): it would end the process,
+            ///   even with a handler.
             #[inline]
             #[track_caller]
             pub fn $irqsave(&self) -> IrqFlags {

@@ -32,6 +32,18 @@ struct Node<P: Platform> {
 }
 
 /// An MCS lock without nodes of its callers. Not recursive.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+/// - The holder must not sleep, do I/O or take a sleeping lock: the waiters spin meanwhile.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: first come, first served.
+/// - Source: the K42 variant of the MCS lock; see [`crate::mcs`].
 pub struct RawMcs<P: Platform> {
     tail: P::Long,
     next: P::Long,
@@ -44,6 +56,11 @@ impl<P: Platform> RawMcs<P> {
     }
 
     /// Waits for the lock and takes it.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
     #[inline]
     pub fn lock(&self) {
         if !self.try_lock() {
@@ -52,6 +69,9 @@ impl<P: Platform> RawMcs<P> {
     }
 
     /// Takes the lock if it is free.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait for the holder. The
+    ///   holder gets `false`.
     #[inline]
     pub fn try_lock(&self) -> bool {
         // Acquire: pairs with the Release in `unlock`.
@@ -93,6 +113,10 @@ impl<P: Platform> RawMcs<P> {
 
     /// Passes the lock on to the first waiter.
     ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    ///
     /// # Safety
     /// The caller holds it.
     #[inline]
@@ -117,6 +141,9 @@ impl<P: Platform> RawMcs<P> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.
         self.tail.load(Relaxed) != FREE

@@ -43,6 +43,18 @@ impl<P: Platform> Default for Node<P> {
 }
 
 /// An MCS lock with nodes of its callers. Not recursive.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+/// - The holder must not sleep, do I/O or take a sleeping lock: the waiters spin meanwhile.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: first come, first served.
+/// - Source: Mellor-Crummey and Scott, 1991; `kernel/locking/mcs_spinlock.h`.
 pub struct Mcs<P: Platform> {
     tail: P::Long,
 }
@@ -54,6 +66,11 @@ impl<P: Platform> Mcs<P> {
     }
 
     /// Waits for the lock and takes it.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
+    /// - A thread that holds several such locks must bring a node for each.
     ///
     /// # Safety
     /// The node is in use for nothing else, and stays where it is until it has been unlocked.
@@ -89,6 +106,9 @@ impl<P: Platform> Mcs<P> {
 
     /// Takes the lock if it is free.
     ///
+    /// - Any thread and any signal handler may call this: it does not wait. The holder gets
+    ///   `false`.
+    ///
     /// # Safety
     /// As for [`Mcs::lock`].
     #[inline]
@@ -102,6 +122,11 @@ impl<P: Platform> Mcs<P> {
     }
 
     /// Passes the lock on to the next in the queue.
+    ///
+    /// - The thread that took the lock must release it, once and with the same node. After any
+    ///   other call the queue is broken, and waiters can spin for ever.
+    /// - The caller may use or free the node afterwards. It must not free the lock while others
+    ///   wait for it.
     ///
     /// # Safety
     /// The caller holds it with this node.
@@ -136,6 +161,9 @@ impl<P: Platform> Mcs<P> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.
         self.tail.load(Relaxed) != NONE

@@ -140,6 +140,18 @@ impl<P: Platform> Layout<P> for Kernels<P> {
 const NAP: u64 = 1_000_000;
 
 /// A mutex. Not recursive; the thread that locked it unlocks it.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: a newcomer may take a free lock before the waiters. A waiter that was woken in vain
+///   once gets the lock next, so no thread starves.
+/// - Source: `kernel/locking/mutex.c`.
 #[repr(transparent)]
 pub struct RawMutex<P: Platform, L: Layout<P> = Kernels<P>> {
     parts: L,
@@ -158,6 +170,13 @@ impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
     }
 
     /// Takes the lock, and waits for that as long as it takes.
+    ///
+    /// - The caller must not hold the lock already: it would wait for ever.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     #[inline]
     pub fn lock(&self) {
         if !self.owner().try_lock_fast() {
@@ -166,6 +185,9 @@ impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
     }
 
     /// Takes the lock if nobody has it.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. The holder gets
+    ///   `false`.
     #[inline]
     pub fn try_lock(&self) -> bool {
         self.owner().try_lock(P::current()).is_ok()
@@ -173,6 +195,9 @@ impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
 
     /// Takes the lock, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never)
     /// has come. True if it has the lock.
+    ///
+    /// - The rules of [`Self::lock`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn lock_until(&self, deadline: Option<u64>) -> bool {
         self.owner().try_lock_fast() || self.lock_slow(deadline)
@@ -265,6 +290,14 @@ impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
 
     /// Releases the lock.
     ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
+    ///
     /// # Safety
     /// The calling thread holds it.
     #[inline]
@@ -275,11 +308,16 @@ impl<P: Platform, L: Layout<P>> RawMutex<P, L> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.owner().task().is_some()
     }
 
     /// Whether the calling thread holds it.
+    ///
+    /// - Any thread may call this. Only the calling thread changes the answer.
     pub fn is_owned(&self) -> bool {
         self.owner().task() == Some(P::current())
     }

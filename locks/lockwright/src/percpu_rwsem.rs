@@ -50,6 +50,20 @@ type Waiters<P> = List<Waiter<P>>;
 /// may have come.
 ///
 /// Its holder may hand it to another thread, to be released there.
+///
+/// # Rules
+/// - A holder may end if another thread releases the lock for it.
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+///
+/// # Guarantees
+/// - Ordering: a holder sees all that earlier writers did before they released the lock, and a
+///   writer comes after all that earlier readers read.
+/// - Fairness: first come, first served. A writer that has come keeps new readers out until it is
+///   done.
+/// - Cost: an uncontended reader does no atomic operation; a writer interrupts all CPUs of the
+///   process.
+/// - Source: `kernel/locking/percpu-rwsem.c`.
 pub struct RawPercpuRwSem<P: Platform, const SLOTS: usize = 16> {
     counts: [Count<P>; SLOTS],
     /// Changes under the lock of the list.
@@ -71,6 +85,13 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
     }
 
     /// Takes the lock to read.
+    ///
+    /// - The caller must not hold the lock already, not even to read: a writer may have come in
+    ///   between, and the two would wait for each other.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     #[inline]
     pub fn down_read(&self) {
         if !self.enter() {
@@ -79,6 +100,9 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
     }
 
     /// Takes the lock to read if no writer has it or waits for readers to leave.
+    ///
+    /// - Any thread may call this: it does not wait. A reader may call it again, and must then
+    ///   release the lock once more.
     #[inline]
     pub fn try_down_read(&self) -> bool {
         let taken = self.enter();
@@ -90,6 +114,13 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
 
     /// Releases the lock of a reader.
     ///
+    /// - Any thread may call this for the reader, once for each time the reader took the lock.
+    ///   After one call too many a writer waits for ever, or enters with a reader inside.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    /// - The memory of the lock must stay until this call has returned, even if another thread
+    ///   holds the lock by then.
+    ///
     /// # Safety
     /// It is held by a reader, which is leaving.
     #[inline]
@@ -98,6 +129,12 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
     }
 
     /// Takes the lock to write. Takes microseconds at best.
+    ///
+    /// - The caller must not hold the lock already, in either mode: it would wait for ever.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     pub fn down_write(&self) {
         let waiters = self.waiters.lock();
         if self.is_blocked() {
@@ -123,6 +160,11 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
     }
 
     /// Takes the lock to write if it is free. Takes microseconds, and holds readers up as long.
+    ///
+    /// - Any thread may call this. It does not wait for holders, but each call delays all readers
+    ///   by a barrier on all CPUs.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     pub fn try_down_write(&self) -> bool {
         let waiters = self.waiters.lock();
         if self.is_blocked() {
@@ -138,6 +180,13 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
 
     /// Releases the lock of the writer.
     ///
+    /// - Any thread may call this for the writer, once. After any other call the lock is in an
+    ///   undefined state.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    /// - The memory of the lock must stay until this call has returned, even if another thread
+    ///   holds the lock by then.
+    ///
     /// # Safety
     /// The caller holds it.
     pub unsafe fn up_write(&self) {
@@ -145,11 +194,17 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
     }
 
     /// Whether anyone holds it now, or checks whether it may.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.is_blocked() || self.readers() != 0
     }
 
     /// Whether a writer holds it now, or waits for readers to leave.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_blocked(&self) -> bool {
         // Relaxed: tells nothing of what the writer has done; or under the lock.
         self.blocked.load(Relaxed) != 0

@@ -130,6 +130,19 @@ impl mode::Mode for Unfair {
 ///
 /// Over [`crate::event::Counted`], [`Event::PvLockStealing`] counts acquisitions ahead of the
 /// queue, and [`Event::LockSlowpath`] those through it.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+/// - The holder should not sleep: waiters halt after a while, but they spin first.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: that of the mode. [`Hybrid`] lets no thread starve. With [`SingleSteal`] newcomers
+///   can starve the head of the queue. [`Unfair`] has no queue, and any thread can starve.
+/// - Source: `kernel/locking/qspinlock_paravirt.h`.
 pub struct RawPvQspinlock<P: Platform, M: Mode = Hybrid> {
     word: P::Word,
     mode: PhantomData<M>,
@@ -142,6 +155,13 @@ impl<P: Platform, M: Mode> RawPvQspinlock<P, M> {
     }
 
     /// Waits for the lock and takes it.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
+    /// - The caller should not hold a lock whose waiters only spin: this call may halt, which is a
+    ///   sleep in the kernel.
     #[inline]
     pub fn lock(&self) {
         if !self.try_lock() {
@@ -150,6 +170,9 @@ impl<P: Platform, M: Mode> RawPvQspinlock<P, M> {
     }
 
     /// Takes the lock if it is free and nobody waits in the queue.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait. The holder gets
+    ///   `false`.
     #[inline]
     pub fn try_lock(&self) -> bool {
         // Acquire: pairs with the Releases in `unlock` and `unlock_slow`.
@@ -166,6 +189,12 @@ impl<P: Platform, M: Mode> RawPvQspinlock<P, M> {
     }
 
     /// Releases the lock, and kicks the head of the queue if it has halted.
+    ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
     ///
     /// # Safety
     /// The caller holds it.
@@ -201,6 +230,9 @@ impl<P: Platform, M: Mode> RawPvQspinlock<P, M> {
     }
 
     /// Whether anyone holds it now, or waits for it.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     #[inline]
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.

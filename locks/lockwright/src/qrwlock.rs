@@ -2,9 +2,11 @@
 //! who have to wait, readers and writers in the order in which they came.
 //!
 //! The queue is a spinlock: its holder is the first in the queue and waits for the word, the others
-//! for it. A writer that is first lets no more readers in, but those in interrupt (signal)
-//! handlers: such a one may have interrupted a reader that the writer waits for, and goes on as
-//! soon as no writer has the lock.
+//! for it. A writer that is first lets no more readers in, except those in interrupt handlers: such
+//! a reader may have interrupted a reader that the writer waits for, and goes on as soon as no
+//! writer has the lock. [`Platform::in_interrupt`] recognises handlers. On Linux no signal handler
+//! is recognised, so users that a handler shares the lock with block signals
+//! ([`crate::irqsave`]).
 //!
 //! ```text
 //!   word  bits 0-7   0xff: held by a writer
@@ -27,7 +29,22 @@ const fn is_read_lockable(word: u32) -> bool {
     word & (WRITER | WAITING) == 0
 }
 
-/// A queued reader-writer spinlock. Not recursive; for readers in interrupt handlers it is.
+/// A queued reader-writer spinlock. Not recursive, except for readers in interrupt handlers that the
+/// platform recognises.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+/// - The holder must not sleep, do I/O or take a sleeping lock: the waiters spin meanwhile.
+///
+/// # Guarantees
+/// - Ordering: a holder sees all that earlier writers did before they released the lock, and a
+///   writer comes after all that earlier readers read.
+/// - Fairness: first come, first served, readers and writers alike. A reader in an interrupt
+///   handler that the platform recognises goes ahead of writers that wait.
+/// - Source: `kernel/locking/qrwlock.c`.
 pub struct RawQrwLock<P: Platform> {
     word: P::Word,
     /// Its holder is the first waiter.
@@ -41,6 +58,14 @@ impl<P: Platform> RawQrwLock<P> {
     }
 
     /// Takes the lock to read.
+    ///
+    /// - The caller must not hold the lock already, not even to read: a writer may have come in
+    ///   between, and the two would spin for ever.
+    /// - A handler may read what it has interrupted a reader of only where the platform recognises
+    ///   handlers ([`Platform::in_interrupt`]), and every writer must block them
+    ///   (`write_lock_irqsave`).
+    /// - A signal handler on Linux is not recognised: it may call this only if every other user,
+    ///   readers too, takes the lock with signals blocked.
     #[inline]
     pub fn read_lock(&self) {
         // Acquire: pairs with the Release in `write_unlock`.
@@ -50,6 +75,9 @@ impl<P: Platform> RawQrwLock<P> {
     }
 
     /// Takes the lock to read if no writer has it or waits for it.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait. A reader may call it
+    ///   again, and must then release the lock once more.
     #[inline]
     pub fn try_read_lock(&self) -> bool {
         // Relaxed: a look. Acquire: pairs with the Release in `write_unlock`.
@@ -65,6 +93,10 @@ impl<P: Platform> RawQrwLock<P> {
     }
 
     /// Takes the lock to write.
+    ///
+    /// - The caller must not hold the lock already, in either mode: it would spin for ever.
+    /// - A signal handler may call this only if every other user, readers too, takes the lock with
+    ///   signals blocked.
     #[inline]
     pub fn write_lock(&self) {
         if !self.take_from(FREE) {
@@ -73,6 +105,8 @@ impl<P: Platform> RawQrwLock<P> {
     }
 
     /// Takes the lock to write if it is free.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait. A holder gets `false`.
     #[inline]
     pub fn try_write_lock(&self) -> bool {
         // Relaxed: a look.
@@ -88,6 +122,9 @@ impl<P: Platform> RawQrwLock<P> {
 
     /// Releases the lock of a reader.
     ///
+    /// - The reader must release the lock once for each time it took it. One call too many takes
+    ///   the count of readers below zero, and the lock is in an undefined state.
+    ///
     /// # Safety
     /// It is held by a reader, which is leaving.
     #[inline]
@@ -98,6 +135,9 @@ impl<P: Platform> RawQrwLock<P> {
 
     /// Releases the lock of the writer.
     ///
+    /// - The writer must release the lock, once. After any other call two writers can be inside at
+    ///   once.
+    ///
     /// # Safety
     /// The caller holds it.
     #[inline]
@@ -107,18 +147,27 @@ impl<P: Platform> RawQrwLock<P> {
     }
 
     /// Whether anyone holds it now, or has come to see whether he may read.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.
         self.word.load(Relaxed) & !WAITING != 0
     }
 
     /// Whether a writer holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked_by_writer(&self) -> bool {
         // Relaxed: as in `is_locked`.
         self.word.load(Relaxed) & WRITER != 0
     }
 
     /// Whether anybody waits for it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_contended(&self) -> bool {
         self.queue.is_locked()
     }

@@ -50,6 +50,19 @@ const fn is_contended(word: u32) -> bool {
 }
 
 /// A queued spinlock. Not recursive.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+/// - The holder must not sleep, do I/O or take a sleeping lock: the waiters spin meanwhile.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: first come, first served. The thread behind the holder waits at the word itself,
+///   ahead of the queue; a thread without a node, as five nested waits have, spins without a place.
+/// - Source: `kernel/locking/qspinlock.c`.
 pub struct RawQspinlock<P: Platform> {
     word: P::Word,
 }
@@ -61,6 +74,11 @@ impl<P: Platform> RawQspinlock<P> {
     }
 
     /// Waits for the lock and takes it.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
     #[inline]
     pub fn lock(&self) {
         // Acquire: pairs with the Release in `unlock`.
@@ -70,6 +88,9 @@ impl<P: Platform> RawQspinlock<P> {
     }
 
     /// Takes the lock if it is free and nobody waits.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait. The holder gets
+    ///   `false`.
     #[inline]
     pub fn try_lock(&self) -> bool {
         <Native as Queue<P>>::try_lock(&self.word)
@@ -115,6 +136,12 @@ impl<P: Platform> RawQspinlock<P> {
 
     /// Releases the lock: one store.
     ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    /// - The caller may free the lock afterwards, if no other thread holds it, waits for it or will
+    ///   use it.
+    ///
     /// # Safety
     /// The caller holds it.
     #[inline]
@@ -124,6 +151,9 @@ impl<P: Platform> RawQspinlock<P> {
     }
 
     /// Whether anyone holds it now, or waits for it.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     #[inline]
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.
@@ -131,6 +161,9 @@ impl<P: Platform> RawQspinlock<P> {
     }
 
     /// Whether anyone waits for it.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     #[inline]
     pub fn is_contended(&self) -> bool {
         // Relaxed: as above.

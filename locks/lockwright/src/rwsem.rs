@@ -146,6 +146,20 @@ impl<P: Platform> WakeQueue<P> {
 
 /// A reader-writer semaphore. Not recursive, for readers neither: between the two a writer may have
 /// come.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+///
+/// # Guarantees
+/// - Ordering: a holder sees all that earlier writers did before they released the lock, and a
+///   writer comes after all that earlier readers read.
+/// - Fairness: a thread that finds the lock free may take it before the waiters. After 4 ms the
+///   first waiter gets the lock next, so no thread starves. One turn of readers takes at most 256
+///   of them.
+/// - Source: `kernel/locking/rwsem.c`.
 pub struct RawRwSem<P: Platform> {
     count: P::Long,
     owner: Owner<P>,
@@ -166,6 +180,15 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     /// Takes the lock to read.
+    ///
+    /// - The caller must not hold the lock already, not even to read: a writer may have come in
+    ///   between, and the two would wait for each other.
+    ///   [`RawDebugRwSem`](crate::debug_rwsem::RawDebugRwSem) returns `Recursion` to the writer; it
+    ///   does not know its readers.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     #[inline]
     pub fn down_read(&self) {
         self.down_read_until(None);
@@ -173,6 +196,9 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Takes the lock to read, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none:
     /// never) has come. True if it is taken.
+    ///
+    /// - The rules of [`Self::down_read`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn down_read_until(&self, deadline: Option<u64>) -> bool {
         // Acquire: pairs with the Releases in `up_write` and `downgrade_write`.
@@ -185,6 +211,9 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     /// Takes the lock to read if nobody writes and nobody waits.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A reader may call
+    ///   it again, and must then release the lock once more.
     #[inline]
     pub fn try_down_read(&self) -> bool {
         self.try_down_read_by::<LoadFirst>().taken
@@ -202,6 +231,13 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     /// Takes the lock to write.
+    ///
+    /// - The caller must not hold the lock already, in either mode: it would wait for ever.
+    ///   [`RawDebugRwSem`](crate::debug_rwsem::RawDebugRwSem) returns `Recursion` to the writer.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     #[inline]
     pub fn down_write(&self) {
         self.down_write_until(None);
@@ -209,12 +245,18 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Takes the lock to write, or gives up when `deadline` (nanoseconds of [`Platform::now`];
     /// none: never) has come. True if it is taken. It may be late by the time that a writer spins.
+    ///
+    /// - The rules of [`Self::down_write`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     #[inline]
     pub fn down_write_until(&self, deadline: Option<u64>) -> bool {
         self.try_down_write() || self.down_write_slow(deadline)
     }
 
     /// Takes the lock to write if it is free and nobody waits.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A holder gets
+    ///   `false`.
     #[inline]
     pub fn try_down_write(&self) -> bool {
         // Acquire: pairs with the Releases in `up_write` and `leave_readers`.
@@ -226,6 +268,14 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     /// Releases the lock of a reader.
+    ///
+    /// - The reader must release the lock once for each time it took it. After one call too many a
+    ///   writer can be inside with a reader. [`RawDebugRwSem`](crate::debug_rwsem::RawDebugRwSem)
+    ///   returns `AlreadyUnlocked` or `WrongOwner` if no reader is left.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    /// - The memory of the lock must stay until this call has returned, even if another thread
+    ///   holds the lock by then.
     ///
     /// # Safety
     /// It is held by a reader, which is leaving.
@@ -247,6 +297,14 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Releases the lock of the writer.
     ///
+    /// - The writer must release the lock, once. After any other call the lock is in an undefined
+    ///   state. [`RawDebugRwSem`](crate::debug_rwsem::RawDebugRwSem) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    /// - The memory of the lock must stay until this call has returned, even if another thread
+    ///   holds the lock by then.
+    ///
     /// # Safety
     /// The caller holds it.
     #[inline]
@@ -261,6 +319,12 @@ impl<P: Platform> RawRwSem<P> {
     /// Makes the writer a reader, with no other writer in between. Readers that wait have the lock
     /// with it.
     ///
+    /// - The caller must hold the lock to write, and must release it as a reader.
+    ///   [`RawDebugRwSem`](crate::debug_rwsem::RawDebugRwSem) returns `WrongOwner` to any other
+    ///   thread.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    ///
     /// # Safety
     /// The caller holds it as writer.
     #[inline]
@@ -274,18 +338,27 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     /// Whether anyone holds it now, or has come to see whether he may read.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.
         is_held(self.count.load(Relaxed))
     }
 
     /// Whether a writer holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked_by_writer(&self) -> bool {
         // Relaxed: as above.
         self.count.load(Relaxed) & WRITER != 0
     }
 
     /// Whether anybody waits for it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_contended(&self) -> bool {
         // Relaxed: as above.
         self.count.load(Relaxed) & WAITERS != 0

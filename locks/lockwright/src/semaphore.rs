@@ -20,6 +20,16 @@ struct State<P: Platform> {
 }
 
 /// A counting semaphore. It has no owner: anyone may go up.
+///
+/// # Rules
+/// - A thread may end between `down` and `up`: another thread may call `up` for it.
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+///
+/// # Guarantees
+/// - Ordering: a thread that went down sees all that was done before the `up` that let it.
+/// - Fairness: first come, first served. No newcomer overtakes a waiter.
+/// - Source: `kernel/locking/semaphore.c`.
 pub struct RawSemaphore<P: Platform> {
     state: WaitLock<P, State<P>>,
 }
@@ -31,6 +41,14 @@ impl<P: Platform> RawSemaphore<P> {
     }
 
     /// Goes down, and waits for that as long as it takes.
+    ///
+    /// - A thread may call this again, but with a count of 1 it then waits until another thread
+    ///   calls `up`.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted a change of the semaphore,
+    ///   and would wait for ever. The kernel allows `up` in interrupts, as it blocks them
+    ///   meanwhile.
     pub fn down(&self) {
         self.down_until(None);
     }
@@ -38,12 +56,21 @@ impl<P: Platform> RawSemaphore<P> {
     /// Goes down if that needs no waiting.
     ///
     /// True if it did; the kernel's `down_trylock` returns 0 then.
+    ///
+    /// - Any thread may call this. It does not wait for an `up`, but it may wait for the few
+    ///   instructions in which another thread changes the semaphore.
+    /// - A signal handler must not call this: it may have interrupted a change of the semaphore,
+    ///   and would wait for ever. The kernel allows `up` in interrupts, as it blocks them
+    ///   meanwhile.
     pub fn try_down(&self) -> bool {
         self.state.lock().take()
     }
 
     /// Goes down, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has
     /// come. True if it did go down.
+    ///
+    /// - The rules of [`Self::down`] apply.
+    /// - The semaphore is taken if that needs no waiting, even if the deadline has passed.
     pub fn down_until(&self, deadline: Option<u64>) -> bool {
         let mut state = self.state.lock();
         if state.take() {
@@ -59,6 +86,13 @@ impl<P: Platform> RawSemaphore<P> {
     }
 
     /// Goes up: the first waiter gets it, or the next one to come.
+    ///
+    /// - Any thread may call this, also one that did not go down. One call too many lets one thread
+    ///   too many go down, and nothing reports it.
+    /// - A signal handler must not call this: it may have interrupted a change of the semaphore,
+    ///   and would wait for ever. The kernel allows `up` in interrupts, as it blocks them
+    ///   meanwhile.
+    /// - The caller may free the semaphore afterwards, if no other thread uses it.
     pub fn up(&self) {
         let mut state = self.state.lock();
         let first = state.waiters.take_first();
@@ -91,16 +125,35 @@ impl<P: Platform> RawBinary<P> {
     }
 
     /// Waits for the lock and takes it.
+    ///
+    /// - The holder must not call this: it waits until another thread releases the lock.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted a change of the semaphore,
+    ///   and would wait for ever. The kernel allows `up` in interrupts, as it blocks them
+    ///   meanwhile.
     pub fn lock(&self) {
         self.0.down();
     }
 
     /// Takes the lock if it is free.
+    ///
+    /// - Any thread may call this. The holder gets `false`.
+    /// - A signal handler must not call this: it may have interrupted a change of the semaphore,
+    ///   and would wait for ever. The kernel allows `up` in interrupts, as it blocks them
+    ///   meanwhile.
     pub fn try_lock(&self) -> bool {
         self.0.try_down()
     }
 
     /// Releases the lock.
+    ///
+    /// - Any thread may call this for the holder. One call too many lets two threads inside at
+    ///   once.
+    /// - A signal handler must not call this: it may have interrupted a change of the semaphore,
+    ///   and would wait for ever. The kernel allows `up` in interrupts, as it blocks them
+    ///   meanwhile.
     ///
     /// # Safety
     /// It is held, and this is its holder's release.
@@ -109,6 +162,9 @@ impl<P: Platform> RawBinary<P> {
     }
 
     /// Whether it is held now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.0.state.lock().count == 0
     }

@@ -62,6 +62,11 @@ impl From<u32> for Begun {
 
 /// A sequence count, for one writer at a time. A reader that is overtaken by 2^31 writes takes what
 /// it has read for good.
+///
+/// # Guarantees
+/// - Ordering: a reader that need not retry has read what one writer left.
+/// - Fairness: a reader never delays a writer. Writers that come without end starve a reader.
+/// - Source: `include/linux/seqlock.h`.
 pub struct RawSeqCount<P: Platform> {
     sequence: P::Word,
 }
@@ -86,6 +91,9 @@ impl<P: Platform> RawSeqCount<P> {
     }
 
     /// Begins to read, once nobody writes (`read_seqcount_begin`).
+    ///
+    /// - The writer must not call this, nor may a signal handler that may have interrupted the
+    ///   writer: it would spin for ever. [`Self::try_begin`] does not wait.
     #[inline]
     pub fn begin(&self) -> Begun {
         let mut begun = None;
@@ -98,6 +106,8 @@ impl<P: Platform> RawSeqCount<P> {
     }
 
     /// Begins to read if nobody writes.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait.
     #[inline]
     pub fn try_begin(&self) -> Option<Begun> {
         // Acquire: pairs with the Release in `end_write`: the reads come after it, and see what
@@ -107,6 +117,8 @@ impl<P: Platform> RawSeqCount<P> {
     }
 
     /// Whether what was read since `begun` is worth nothing (`read_seqcount_retry`).
+    ///
+    /// - The reader must not use what it has read before this has returned `false`.
     #[inline]
     pub fn must_retry(&self, begun: Begun) -> bool {
         // Acquire: pairs with the fence in `begin_write`: a reader that has seen any of a writer's
@@ -116,6 +128,10 @@ impl<P: Platform> RawSeqCount<P> {
     }
 
     /// Begins to write.
+    ///
+    /// - The caller must exclude all other writers, as by a lock. Two writers at once leave readers
+    ///   with mixed data; a debug build of the library panics.
+    /// - The writer must not sleep: all readers spin meanwhile.
     ///
     /// # Safety
     /// Nobody else writes until [`RawSeqCount::end_write`].
@@ -131,6 +147,9 @@ impl<P: Platform> RawSeqCount<P> {
 
     /// Ends to write.
     ///
+    /// - The writer must call this once for each [`Self::begin_write`]. Until then all readers
+    ///   spin.
+    ///
     /// # Safety
     /// The caller has begun.
     #[inline]
@@ -143,6 +162,17 @@ impl<P: Platform> RawSeqCount<P> {
 }
 
 /// A sequence lock. Not recursive.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+///
+/// # Guarantees
+/// - Fairness: writers are served first come, first served. Writers that come without end starve a
+///   reader, unless it calls [`Self::read_or_lock`].
+/// - Source: `include/linux/seqlock.h`.
 pub struct RawSeqLock<P: Platform> {
     count: RawSeqCount<P>,
     lock: RawQspinlock<P>,
@@ -155,6 +185,9 @@ impl<P: Platform> RawSeqLock<P> {
     }
 
     /// The count, for readers that do more than [`RawSeqLock::read`].
+    ///
+    /// - The caller must not write by the count itself: only [`Self::write_lock`] excludes other
+    ///   writers.
     #[inline]
     pub fn count(&self) -> &RawSeqCount<P> {
         &self.count
@@ -169,6 +202,9 @@ impl<P: Platform> RawSeqLock<P> {
 
     /// Reads: runs `section`, and if a writer was there meanwhile, once more with all writers
     /// locked out (`read_seqbegin_or_lock`). For long sections, and many writers.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    /// - `section` must not rely on values in its first run: a writer may be changing them.
     #[inline]
     pub fn read_or_lock<R>(&self, mut section: impl FnMut() -> R) -> R {
         let begun = self.count.begin();
@@ -185,12 +221,18 @@ impl<P: Platform> RawSeqLock<P> {
 
     /// Locks writers and other such readers out (`read_seqlock_excl`). Readers that take nothing go
     /// on.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
     #[inline]
     pub fn read_lock_exclusive(&self) {
         self.lock.lock();
     }
 
     /// Ends [`RawSeqLock::read_lock_exclusive`].
+    ///
+    /// - The thread that called [`Self::read_lock_exclusive`] must call this, once.
     ///
     /// # Safety
     /// The caller has it locked so.
@@ -202,6 +244,12 @@ impl<P: Platform> RawSeqLock<P> {
     }
 
     /// Takes the lock to write.
+    ///
+    /// - The caller must not hold the lock already, or be inside [`Self::read`]: it would spin for
+    ///   ever, or read for ever.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
+    /// - The writer must not sleep: all readers spin meanwhile.
     #[inline]
     pub fn write_lock(&self) {
         self.lock.lock();
@@ -210,6 +258,9 @@ impl<P: Platform> RawSeqLock<P> {
     }
 
     /// Takes the lock to write if nobody has it.
+    ///
+    /// - Any thread may call this: it does not wait. After `true` the rules of [`Self::write_lock`]
+    ///   apply.
     #[inline]
     pub fn try_write_lock(&self) -> bool {
         let taken = self.lock.try_lock();
@@ -222,6 +273,9 @@ impl<P: Platform> RawSeqLock<P> {
 
     /// Releases the lock of the writer.
     ///
+    /// - The writer must release the lock, once. After any other call two writers can be inside at
+    ///   once.
+    ///
     /// # Safety
     /// The caller holds it.
     #[inline]
@@ -233,6 +287,9 @@ impl<P: Platform> RawSeqLock<P> {
     }
 
     /// Whether a writer, or a reader that locks, holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }

@@ -16,6 +16,18 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 
 /// A test-and-set lock. Not recursive.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+/// - The holder must not sleep, do I/O or take a sleeping lock: the waiters spin meanwhile.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: none. Any waiter can starve.
+/// - Source: the textbook lock; Linux's `virt_spin_lock`.
 pub struct RawTas<P: Platform> {
     word: P::Word,
 }
@@ -27,6 +39,11 @@ impl<P: Platform> RawTas<P> {
     }
 
     /// Waits for the lock and takes it.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
     #[inline]
     pub fn lock(&self) {
         if !self.try_lock() {
@@ -35,6 +52,9 @@ impl<P: Platform> RawTas<P> {
     }
 
     /// Takes the lock if it is free.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait for the holder. The
+    ///   holder gets `false`.
     #[inline]
     pub fn try_lock(&self) -> bool {
         // Acquire: pairs with the Release in `unlock`; without it the section could see what was
@@ -51,6 +71,10 @@ impl<P: Platform> RawTas<P> {
 
     /// Releases the lock.
     ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    ///
     /// # Safety
     /// The caller holds it.
     #[inline]
@@ -60,6 +84,9 @@ impl<P: Platform> RawTas<P> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.
         self.word.load(Relaxed) != FREE

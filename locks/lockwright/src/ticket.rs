@@ -23,6 +23,18 @@ const fn next(word: u32) -> u32 {
 }
 
 /// A ticket lock. Not recursive; for fewer than 65,536 threads at once.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not take a lock that another thread held at the fork: it would spin
+///   for ever.
+/// - The holder must not sleep, do I/O or take a sleeping lock: the waiters spin meanwhile.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: first come, first served.
+/// - Source: Linux on x86 from 2.6.25 to 4.1.
 pub struct RawTicket<P: Platform> {
     word: P::Word,
 }
@@ -34,6 +46,11 @@ impl<P: Platform> RawTicket<P> {
     }
 
     /// Draws a ticket and waits for its turn.
+    ///
+    /// - The caller must not hold the lock already: it would spin for ever.
+    ///   [`RawDebug`](crate::debug::RawDebug) returns `Recursion` instead.
+    /// - A signal handler may call this only if every other user takes the lock with signals
+    ///   blocked (`lock_irqsave`). Otherwise it spins for ever if it has interrupted the holder.
     #[inline]
     pub fn lock(&self) {
         // Acquire: if the turn has come already, pairs with the Release in `unlock`.
@@ -50,6 +67,9 @@ impl<P: Platform> RawTicket<P> {
     }
 
     /// Takes the lock if it is free.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait for the holder. The
+    ///   holder gets `false`.
     #[inline]
     pub fn try_lock(&self) -> bool {
         // Relaxed: a look; the exchange below has the ordering.
@@ -60,6 +80,10 @@ impl<P: Platform> RawTicket<P> {
     }
 
     /// Serves the next ticket.
+    ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
     ///
     /// # Safety
     /// The caller holds the lock.
@@ -78,6 +102,9 @@ impl<P: Platform> RawTicket<P> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         // Relaxed: tells nothing of what the holder has done.
         let word = self.word.load(Relaxed);

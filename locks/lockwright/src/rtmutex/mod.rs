@@ -50,6 +50,22 @@ type WaiterNode<P> = Node<Waiter<<P as Platform>::Word, <P as Platform>::Long>>;
 type Guard<'a, P> = RawGuard<'a, P, Waiters<P>>;
 
 /// A mutex with priority inheritance. Not recursive.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+/// - A waiter keeps the priority that it had when it began to wait: a thread should change its
+///   priority before it waits.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: waiters are served by priority, first come, first served among equals. A task of
+///   lower priority can starve.
+/// - Inheritance: the owner runs with the highest priority of its waiters, along the whole chain of
+///   owners that wait.
+/// - Source: `kernel/locking/rtmutex.c`.
 pub struct RawRtMutex<P: Platform>(Core<P::Word, P::Long>);
 
 /// Why a task did not get a lock.
@@ -78,6 +94,13 @@ impl<P: Platform> RawRtMutex<P> {
     }
 
     /// Waits for the lock and takes it. Does not return from a deadlock, and does not look for one.
+    ///
+    /// - The caller must not hold the lock already, or wait for itself along a chain of owners: it
+    ///   sleeps for ever. [`Self::lock_checked`] returns [`Error::Deadlock`] instead.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     #[inline]
     pub fn lock(&self) {
         if !self.0.try_lock_fast::<P>() {
@@ -86,6 +109,12 @@ impl<P: Platform> RawRtMutex<P> {
     }
 
     /// Waits for the lock and takes it, unless that would wait for ever.
+    ///
+    /// - The caller must not go on as if it had the lock after an error: the lock is not taken.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     ///
     /// # Errors
     /// [`Error::Deadlock`].
@@ -96,6 +125,9 @@ impl<P: Platform> RawRtMutex<P> {
 
     /// Waits for the lock until `deadline` (nanoseconds of [`Platform::now`]; none: for ever),
     /// unless there is a deadlock, and takes it.
+    ///
+    /// - The rules of [`Self::lock_checked`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     ///
     /// # Errors
     /// Any [`Error`].
@@ -108,6 +140,11 @@ impl<P: Platform> RawRtMutex<P> {
     }
 
     /// Takes the lock if it is free, and nobody of a higher priority waits.
+    ///
+    /// - Any thread may call this. It does not wait for the owner, but it may wait for the few
+    ///   instructions in which another thread changes the wait list.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
     #[inline]
     pub fn try_lock(&self) -> bool {
         self.0.try_lock_fast::<P>() || self.0.try_lock_slow::<P>()
@@ -115,6 +152,13 @@ impl<P: Platform> RawRtMutex<P> {
 
     /// Releases the lock and wakes the first waiter. Priorities that its owner inherited through it
     /// end.
+    ///
+    /// - The thread that took the lock must release it, once. After any other call two threads can
+    ///   be inside at once. [`RawDebug`](crate::debug::RawDebug) returns `AlreadyUnlocked` or
+    ///   `WrongOwner` instead.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    /// - The caller may lose its CPU in this call: its inherited priority ends.
     ///
     /// # Safety
     /// The caller holds it.
@@ -128,11 +172,17 @@ impl<P: Platform> RawRtMutex<P> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.owner().is_some()
     }
 
     /// The task that holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn owner(&self) -> Option<Task> {
         self.0.owner()
     }

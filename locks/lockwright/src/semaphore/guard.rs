@@ -17,18 +17,24 @@ impl<P: Platform> RawSemaphore<P> {
     /// drop(first);
     /// assert!(CONNECTIONS.try_acquire().is_some());
     /// ```
+    ///
+    /// - The rules of [`Self::down`] apply. A guard that is forgotten never goes up.
     pub fn acquire(&self) -> SemaphoreGuard<'_, P> {
         self.down();
         SemaphoreGuard(self)
     }
 
     /// As [`RawSemaphore::acquire`], if that needs no waiting.
+    ///
+    /// - The rules of [`Self::try_down`] apply.
     pub fn try_acquire(&self) -> Option<SemaphoreGuard<'_, P>> {
         self.try_down().then(|| SemaphoreGuard(self))
     }
 
     /// As [`RawSemaphore::acquire`], or gives up when `deadline` (nanoseconds of
     /// [`Platform::now`]; none: never) has come.
+    ///
+    /// - The rules of [`Self::down_until`] apply.
     pub fn acquire_until(&self, deadline: Option<u64>) -> Option<SemaphoreGuard<'_, P>> {
         self.down_until(deadline).then(|| SemaphoreGuard(self))
     }

@@ -44,6 +44,12 @@ impl Barrier {
     }
 
     /// Waits until all have come.
+    ///
+    /// - As many threads as the barrier is for must call this in each round: with fewer they wait
+    ///   for ever.
+    /// - The caller must not hold a lock that another thread of the round needs before it arrives:
+    ///   the two would wait for each other.
+    /// - A signal handler must not call this.
     pub fn wait(&self) -> BarrierWaitResult {
         let mut round = self.round.lock();
         let mine = round.number;

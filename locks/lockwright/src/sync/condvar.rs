@@ -37,6 +37,12 @@ impl Condvar {
 
     /// Unlocks the mutex, waits to be notified, and locks it again.
     ///
+    /// - The caller must check its condition again afterwards: another thread may have changed it
+    ///   first. [`Self::wait_while`] does.
+    /// - All threads that wait at the same time must pass guards of the same mutex.
+    /// - The caller must not hold another lock that the notifying thread needs: the two would wait
+    ///   for each other.
+    ///
     /// # Errors
     /// The mutex is poisoned: the error has the guard.
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
@@ -45,6 +51,9 @@ impl Condvar {
     }
 
     /// As [`Condvar::wait`], again and again while `condition` says so.
+    ///
+    /// - The rules of [`Self::wait`] apply.
+    /// - `condition` must not lock the same mutex: the caller holds it.
     ///
     /// # Errors
     /// The mutex is poisoned: the error has the guard.
@@ -60,6 +69,9 @@ impl Condvar {
     }
 
     /// As [`Condvar::wait`], for at most so long.
+    ///
+    /// - The rules of [`Self::wait`] apply. The mutex is locked again in any case, which can take
+    ///   longer than the timeout.
     ///
     /// # Errors
     /// The mutex is poisoned: the error has the guard.
@@ -83,6 +95,8 @@ impl Condvar {
     /// assert_eq!((*guard, notified), (1, false));
     /// ```
     ///
+    /// - The rules of [`Self::wait_timeout`] apply.
+    ///
     /// # Errors
     /// The mutex is poisoned: the error has the guard.
     pub fn wait_timeout_ms<'a, T>(
@@ -99,6 +113,8 @@ impl Condvar {
     }
 
     /// As [`Condvar::wait_while`], for at most so long.
+    ///
+    /// - The rules of [`Self::wait_while`] and [`Self::wait_timeout`] apply.
     ///
     /// # Errors
     /// The mutex is poisoned: the error has the guard.
@@ -125,11 +141,17 @@ impl Condvar {
     }
 
     /// Wakes one who waits.
+    ///
+    /// - Any thread may call this. It should change the condition with the mutex locked; it may
+    ///   notify after it has unlocked the mutex.
+    /// - A signal handler must not call this: it may have interrupted a change of the wait list.
     pub fn notify_one(&self) {
         self.inner.notify_one();
     }
 
     /// Wakes all who wait.
+    ///
+    /// - The rules of [`Self::notify_one`] apply.
     pub fn notify_all(&self) {
         self.inner.notify_all();
     }

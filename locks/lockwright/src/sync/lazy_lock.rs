@@ -25,6 +25,11 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 
     /// Makes the value if nobody has.
     ///
+    /// - The function that makes the value must not use the same [`LazyLock`]: it would wait for
+    ///   ever.
+    /// - The caller must not hold a lock that this function takes in another thread: the two would
+    ///   wait for each other.
+    ///
     /// # Panics
     /// If making it panics, or did.
     #[inline]

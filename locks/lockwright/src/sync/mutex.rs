@@ -16,6 +16,13 @@ use crate::annotate::{Lock, Subject};
 
 poisoning_lock! {
     /// As [`std::sync::Mutex`].
+    ///
+    /// - A guard must be dropped in the thread that locked the mutex; it is not `Send`. A guard
+    ///   that is forgotten leaves the mutex locked for ever.
+    /// - The child of a fork must not lock a mutex that another thread held at the fork: it would
+    ///   wait for ever.
+    /// - Ordering and fairness are those of
+    ///   [`RawHybridMutex`](crate::hybrid_mutex::RawHybridMutex): no thread starves.
     Mutex, lock_api::Mutex<RawMutex, T>, T, lock_api::Mutex::new, try_lock,
     /// Whether a thread has panicked with the mutex locked.
 }
@@ -39,6 +46,10 @@ pub struct MutexGuard<'a, T: ?Sized> {
 impl<T: ?Sized> Mutex<T> {
     /// Waits for the mutex and locks it.
     ///
+    /// - The caller must not hold the lock already: it would wait for ever. `lockwright check`
+    ///   reports it.
+    /// - A signal handler must not call this: it may have interrupted the holder.
+    ///
     /// # Errors
     /// It is poisoned: the error has the guard.
     #[inline]
@@ -48,6 +59,8 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Locks the mutex if it is free.
+    ///
+    /// - Any thread may call this: it does not wait. The holder gets [`TryLockError::WouldBlock`].
     ///
     /// # Errors
     /// It is locked, or it is poisoned.

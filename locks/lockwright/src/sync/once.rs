@@ -47,6 +47,11 @@ impl Once {
 
     /// Runs `f`, unless that has been done; waits for it if it is being done.
     ///
+    /// - `f` must not use the same [`Once`], nor wait for a thread that does: it would wait for
+    ///   ever. `lockwright check` reports it.
+    /// - The caller must not hold a lock that `f` takes in another thread: the two would wait for
+    ///   each other.
+    ///
     /// # Panics
     /// If it has panicked before.
     #[inline]
@@ -57,6 +62,8 @@ impl Once {
     }
 
     /// As [`Once::call_once`], also where it has panicked before.
+    ///
+    /// - The rules of [`Self::call_once`] apply.
     #[inline]
     pub fn call_once_force(&self, f: impl FnOnce(&OnceState)) {
         if !self.is_completed() {
@@ -65,6 +72,9 @@ impl Once {
     }
 
     /// It has been run to its end.
+    ///
+    /// - Any thread and any signal handler may call this: it does not wait. After `true` the caller
+    ///   sees all that the initialisation did.
     #[inline]
     pub fn is_completed(&self) -> bool {
         // Acquire: pairs with the Release in `End::drop`: what it did is seen.
@@ -83,6 +93,9 @@ impl Once {
     /// starter.join().unwrap();
     /// ```
     ///
+    /// - The thread that runs the initialisation must not call this: it would wait for ever.
+    /// - Some thread must run the initialisation: this call does not.
+    ///
     /// # Panics
     /// If it has panicked, or does.
     pub fn wait(&self) {
@@ -100,6 +113,8 @@ impl Once {
     /// READY.call_once(|| ());
     /// READY.wait_force();
     /// ```
+    ///
+    /// - The rules of [`Self::wait`] apply.
     pub fn wait_force(&self) {
         if !self.is_completed() {
             self.wait_until_over(true);

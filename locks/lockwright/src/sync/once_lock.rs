@@ -39,6 +39,9 @@ impl<T> OnceLock<T> {
 
     /// Gives it a value.
     ///
+    /// - The caller may wait while another thread makes the value. It must not call this from
+    ///   [`Self::get_or_init`]: it would wait for ever.
+    ///
     /// # Errors
     /// It has one: the value is given back.
     pub fn set(&self, value: T) -> Result<(), T> {
@@ -48,6 +51,10 @@ impl<T> OnceLock<T> {
     }
 
     /// The value, which `f` makes if there is none.
+    ///
+    /// - `f` must not use the same cell, except by [`Self::get`]: it would wait for ever.
+    /// - The caller must not hold a lock that `f` takes in another thread: the two would wait for
+    ///   each other.
     ///
     /// # Panics
     /// If `f` does; it is without a value then.
@@ -78,6 +85,9 @@ impl<T> OnceLock<T> {
     /// assert_eq!(*PORT.wait(), 8080);
     /// server.join().unwrap().unwrap();
     /// ```
+    ///
+    /// - The thread that makes the value must not call this: it would wait for ever.
+    /// - Some thread must make the value: this call does not.
     pub fn wait(&self) -> &T {
         self.once.wait_force();
         self.get().expect("its initialisation is over")

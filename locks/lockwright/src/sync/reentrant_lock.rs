@@ -43,6 +43,10 @@ impl<T> ReentrantLock<T> {
 impl<T: ?Sized> ReentrantLock<T> {
     /// Waits for the lock, unless this thread has it, and locks it.
     ///
+    /// - The owner may call this again. It must drop as many guards, in any order.
+    /// - A signal handler must not call this: it shares its thread's hold, and finds data that the
+    ///   thread was changing.
+    ///
     /// # Panics
     /// If this thread has locked it more often than can be counted.
     pub fn lock(&self) -> ReentrantLockGuard<'_, T> {
@@ -50,6 +54,8 @@ impl<T: ?Sized> ReentrantLock<T> {
     }
 
     /// Locks it if it is free, or this thread has it.
+    ///
+    /// - Any thread may call this: it does not wait. The owner always gets a guard.
     pub fn try_lock(&self) -> Option<ReentrantLockGuard<'_, T>> {
         Some(ReentrantLockGuard { inner: self.inner.try_lock()? })
     }

@@ -11,6 +11,14 @@ use crate::annotate::{Lock, Subject};
 
 poisoning_lock! {
     /// As [`std::sync::RwLock`].
+    ///
+    /// - A guard must be dropped in the thread that locked the lock; it is not `Send`. A guard that
+    ///   is forgotten leaves the lock locked for ever.
+    /// - The child of a fork must not wait for a lock that other threads held or waited for at the
+    ///   fork.
+    /// - Ordering and fairness are those of
+    ///   [`RawBiasedRwLock`](crate::biased_rwlock::RawBiasedRwLock): neither readers nor writers
+    ///   starve.
     RwLock, lock_api::RwLock<RawRwLock, T>, T, lock_api::RwLock::new, try_read,
     /// Whether a thread has panicked with the lock locked to write.
 }
@@ -32,6 +40,10 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 impl<T: ?Sized> RwLock<T> {
     /// Waits for the lock and locks it to read.
     ///
+    /// - The caller must not hold the lock already, not even to read: a writer may have come in
+    ///   between, and the two would wait for each other. `lockwright check` reports it.
+    /// - A signal handler must not call this: it may have interrupted a holder.
+    ///
     /// # Errors
     /// It is poisoned: the error has the guard.
     #[inline]
@@ -40,6 +52,8 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Locks it to read if that needs no waiting.
+    ///
+    /// - Any thread may call this: it does not wait. A reader may get a second guard.
     ///
     /// # Errors
     /// It is locked, or it is poisoned.
@@ -51,6 +65,10 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Waits for the lock and locks it to write.
     ///
+    /// - The caller must not hold the lock already, in either mode: it would wait for ever.
+    ///   `lockwright check` reports it.
+    /// - A signal handler must not call this: it may have interrupted a holder.
+    ///
     /// # Errors
     /// It is poisoned: the error has the guard.
     #[inline]
@@ -59,6 +77,8 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Locks it to write if that needs no waiting.
+    ///
+    /// - Any thread may call this: it does not wait. A holder gets [`TryLockError::WouldBlock`].
     ///
     /// # Errors
     /// It is locked, or it is poisoned.
@@ -79,6 +99,9 @@ impl<T: ?Sized> RwLock<T> {
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Goes on as a reader, with no writer in between.
+    ///
+    /// - The caller must not rely on the poison flag for a panic from here on: a reader does not
+    ///   poison the lock.
     pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
         let Self { held, inner } = this;
         drop(held);

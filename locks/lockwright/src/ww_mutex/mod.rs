@@ -111,6 +111,19 @@ impl<P: Platform> Wakes<P> {
 
 /// A wound/wait mutex. Not recursive, but a context that already has it gets an error; the thread
 /// that locked it unlocks it.
+///
+/// # Rules
+/// - A thread must not end while it holds the lock: nobody else may release it, and the waiters
+///   wait for ever.
+/// - The child of a fork must not use a lock that another thread held or waited for at the fork.
+///   Its wait list leads to threads that the child does not have.
+/// - All contexts of a lock must be of one class: stamps of two classes have no common order.
+///
+/// # Guarantees
+/// - Ordering: the next holder sees all that a holder did before it released the lock.
+/// - Fairness: of two contexts that wait for each other the older gets the lock. A context keeps
+///   its stamp when it begins again, so it is the oldest in the end, and never starves.
+/// - Source: `kernel/locking/ww_mutex.h`.
 pub struct RawWwMutex<P: Platform> {
     owner: Owner<P>,
     osq: RawOsq<P>,
@@ -132,6 +145,15 @@ impl<P: Platform> RawWwMutex<P> {
     /// Takes the lock by a context, or as a mutex if there is none, and waits for that as long as
     /// it takes.
     ///
+    /// - The caller must release all locks of the context after [`Refused::Deadlock`], before it
+    ///   waits for anything. Otherwise the older context waits for ever.
+    /// - A thread that took the lock without a context must not call this: it would wait for ever.
+    ///   A context that holds the lock gets [`Refused::Already`].
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
+    ///
     /// # Errors
     /// [`Refused::Already`], [`Refused::Deadlock`].
     ///
@@ -147,6 +169,9 @@ impl<P: Platform> RawWwMutex<P> {
 
     /// As [`RawWwMutex::lock`], or gives up when `deadline` (nanoseconds of [`Platform::now`];
     /// none: never) has come.
+    ///
+    /// - The rules of [`Self::lock`] apply.
+    /// - The lock is taken if it is free, even if the deadline has passed.
     ///
     /// # Errors
     /// [`Refused::Already`], [`Refused::Deadlock`], [`Refused::TimedOut`].
@@ -171,6 +196,15 @@ impl<P: Platform> RawWwMutex<P> {
 
     /// Takes the lock that the context was refused, after it has released all others.
     ///
+    /// - The context must hold no lock: with one, two contexts can wait for each other. A debug
+    ///   build of the library panics.
+    /// - The caller should pass the lock that refused the context: any other can be refused again
+    ///   at once.
+    /// - The caller must not hold a spinlock: this call may sleep, and other threads would spin
+    ///   until it wakes.
+    /// - A signal handler must not call this: it may have interrupted the holder, or a change of
+    ///   the wait list, and would wait for ever.
+    ///
     /// # Safety
     /// As of [`RawWwMutex::lock`]; the context holds nothing.
     pub unsafe fn lock_slow(&self, ctx: &AcquireCtx<P>) {
@@ -182,6 +216,9 @@ impl<P: Platform> RawWwMutex<P> {
     }
 
     /// Takes the lock if nobody has it; also by a context that holds it already, it is refused.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not wait. A refusal does not
+    ///   oblige the context to release its other locks.
     ///
     /// # Safety
     /// As of [`RawWwMutex::lock`].
@@ -422,6 +459,12 @@ impl<P: Platform> RawWwMutex<P> {
 
     /// Releases the lock.
     ///
+    /// - The thread that took the lock must release it, once, before its context ends. After any
+    ///   other call two threads can be inside at once.
+    /// - The caller may release the locks of a context in any order.
+    /// - A signal handler must not call this for a lock that has waiters: it may have interrupted a
+    ///   change of the wait list.
+    ///
     /// # Safety
     /// The calling thread holds it; if by a context, that is where it was.
     #[inline]
@@ -439,11 +482,16 @@ impl<P: Platform> RawWwMutex<P> {
     }
 
     /// Whether anyone holds it now.
+    ///
+    /// - Any thread may call this. The answer may be out of date when it arrives, so it is for
+    ///   assertions only.
     pub fn is_locked(&self) -> bool {
         self.owner.task().is_some()
     }
 
     /// Whether the calling thread holds it.
+    ///
+    /// - Any thread may call this. Only the calling thread changes the answer.
     pub fn is_owned(&self) -> bool {
         self.owner.task() == Some(P::current())
     }
