@@ -23,6 +23,9 @@ holds!(lw_bkl_t: RawBkl<Linux, RawMutex<Linux>>);
 
 /// Makes a free lock of any memory. Not needed where `LW_BKL_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -33,6 +36,8 @@ pub unsafe extern "C" fn lw_bkl_init(lock: *mut lw_bkl_t) -> c_int {
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -41,6 +46,10 @@ pub unsafe extern "C" fn lw_bkl_destroy(lock: *mut lw_bkl_t) -> c_int {
 }
 
 /// Waits for the lock and takes it, once more if this thread has it. Returns 0.
+///
+/// - The owner may call this again, and must release the lock as often.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it shares the hold of its thread.
 ///
 /// # Safety
 /// A lock.
@@ -55,6 +64,8 @@ pub unsafe extern "C" fn lw_bkl_lock(lock: *mut lw_bkl_t) -> c_int {
 
 /// Takes the lock if that needs no waiting, once more if this thread has it. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait. The owner always gets 0.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -66,6 +77,9 @@ pub unsafe extern "C" fn lw_bkl_trylock(lock: *mut lw_bkl_t) -> c_int {
 }
 
 /// Releases the lock, once. Returns 0.
+///
+/// - Only the owner may call this, once for each time it took the lock. Any other call is
+///   undefined.
 ///
 /// # Safety
 /// A lock that this thread holds.
@@ -80,6 +94,9 @@ pub unsafe extern "C" fn lw_bkl_unlock(lock: *mut lw_bkl_t) -> c_int {
 
 /// Sleeps: calls `sleep` with `argument`, without the lock if this thread has it, and has it again
 /// afterwards as deep as before. Returns 0.
+///
+/// - The caller must not rely on data from before: another thread may change it during sleep.
+/// - sleep must not leave by longjmp or an exception: the lock would not be taken again.
 ///
 /// # Safety
 /// A lock; a function that returns.
@@ -113,6 +130,8 @@ pub unsafe extern "C" fn lw_bkl_schedule(
 }
 
 /// How often this thread has taken the lock and not yet released it.
+///
+/// - Any thread may call this. Only the calling thread changes the answer.
 ///
 /// # Safety
 /// A lock.

@@ -23,6 +23,9 @@ holds!(lw_completion_t: RawCompletion<Linux>);
 /// Makes a completion of any memory: nothing is done. Not needed where `LW_COMPLETION_INIT` or
 /// zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory. lw_completion_reinit is for
+///   later.
+///
 /// # Safety
 /// Memory for a completion, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -34,6 +37,11 @@ pub unsafe extern "C" fn lw_completion_init(completion: *mut lw_completion_t) ->
 }
 
 /// Waits until completed, as long as it takes. Uses up one `lw_completion_complete`. Returns 0.
+///
+/// - The caller must not hold a lock that the completing thread needs first: the two would wait
+///   for each other.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a change of the completion.
 ///
 /// # Safety
 /// A completion.
@@ -48,6 +56,9 @@ pub unsafe extern "C" fn lw_completion_wait(completion: *mut lw_completion_t) ->
 
 /// Uses up one `lw_completion_complete`, if there is any. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait to be completed.
+/// - A signal handler must not call this: it may have interrupted a change of the completion.
+///
 /// # Safety
 /// A completion.
 #[unsafe(no_mangle)]
@@ -59,6 +70,8 @@ pub unsafe extern "C" fn lw_completion_trywait(completion: *mut lw_completion_t)
 
 /// Waits until completed, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
 /// ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_completion_wait apply.
 ///
 /// # Safety
 /// A completion; a time or null.
@@ -78,6 +91,10 @@ pub unsafe extern "C" fn lw_completion_timedwait(
 
 /// Completes the wait of the longest waiter, or of the next one to come. Returns 0.
 ///
+/// - Any thread may call this. It must not touch the completion afterwards, if the waiter may
+///   free it.
+/// - A signal handler must not call this: it may have interrupted a change of the completion.
+///
 /// # Safety
 /// A completion.
 #[unsafe(no_mangle)]
@@ -92,6 +109,8 @@ pub unsafe extern "C" fn lw_completion_complete(completion: *mut lw_completion_t
 
 /// Completes all waits, also those to come, until `lw_completion_reinit`. Returns 0.
 ///
+/// - The rules of lw_completion_complete apply.
+///
 /// # Safety
 /// A completion.
 #[unsafe(no_mangle)]
@@ -105,6 +124,8 @@ pub unsafe extern "C" fn lw_completion_complete_all(completion: *mut lw_completi
 }
 
 /// Resets the completion to "nothing is done". Returns 0.
+///
+/// - No thread may wait or complete meanwhile: a wait that was completed could begin again.
 ///
 /// # Safety
 /// A completion that nobody waits for or completes meanwhile.

@@ -25,6 +25,9 @@ holds!(lw_condvar_t: RawCondvar<Linux>);
 /// Makes a condition variable of any memory: nobody waits. Not needed where `LW_CONDVAR_INIT` or
 /// zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never while a thread
+///   waits.
+///
 /// # Safety
 /// Memory for a condition variable, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -37,6 +40,12 @@ pub unsafe extern "C" fn lw_condvar_init(condvar: *mut lw_condvar_t) -> c_int {
 
 /// Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns
 /// 0.
+///
+/// - The caller must check the condition again afterwards: another thread may have changed it
+///   first.
+/// - The caller must not hold another lock that the signalling thread needs: the two would wait
+///   for each other.
+/// - A signal handler must not call this: it may have interrupted a change of the wait list.
 ///
 /// # Safety
 /// A condition variable; a mutex that this thread holds, the same for all who wait.
@@ -53,6 +62,8 @@ pub unsafe extern "C" fn lw_condvar_wait(
 /// As `lw_condvar_wait`, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held
 /// afterwards in any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds
 /// are not below 1,000,000,000.
+///
+/// - The rules of lw_condvar_wait apply.
 ///
 /// # Safety
 /// As `lw_condvar_wait`; a time or null.
@@ -82,6 +93,10 @@ unsafe fn wait(condvar: *mut lw_condvar_t, mutex: *mut lw_mutex_t, deadline: Opt
 
 /// Wakes the longest waiter. Returns 0.
 ///
+/// - Any thread may call this. It should change the condition with the lw_mutex_t held; it may
+///   signal after it has released it.
+/// - A signal handler must not call this: it may have interrupted a change of the wait list.
+///
 /// # Safety
 /// A condition variable.
 #[unsafe(no_mangle)]
@@ -93,6 +108,8 @@ pub unsafe extern "C" fn lw_condvar_signal(condvar: *mut lw_condvar_t) -> c_int 
 }
 
 /// Wakes everybody. Returns 0.
+///
+/// - The rules of lw_condvar_signal apply.
 ///
 /// # Safety
 /// A condition variable.

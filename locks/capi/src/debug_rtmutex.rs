@@ -24,6 +24,9 @@ holds!(lw_debug_rtmutex_t: RawDebug<Linux, RawRtMutex<Linux>>);
 
 /// Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -34,6 +37,8 @@ pub unsafe extern "C" fn lw_debug_rtmutex_init(lock: *mut lw_debug_rtmutex_t) ->
 }
 
 /// Ends the life of a lock. Returns 0, EBUSY if somebody holds it, EINVAL if it is none.
+///
+/// - A lock that was destroyed must not be used, except by init: each call returns EINVAL.
 ///
 /// # Safety
 /// Memory of a lock.
@@ -47,6 +52,10 @@ pub unsafe extern "C" fn lw_debug_rtmutex_destroy(lock: *mut lw_debug_rtmutex_t)
 /// Waits for the lock and takes it. Returns 0; EDEADLK if this thread holds it, or that were to
 /// wait for oneself, along a chain of owners that wait for each other's locks; EINVAL if it is none.
 ///
+/// - The caller must not go on as if it had the lock after an error.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
+///
 /// # Safety
 /// Memory of a lock.
 #[unsafe(no_mangle)]
@@ -59,6 +68,9 @@ pub unsafe extern "C" fn lw_debug_rtmutex_lock(lock: *mut lw_debug_rtmutex_t) ->
 /// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
 /// that has come; EDEADLK as `lw_debug_rtmutex_lock`; EINVAL if it is no lock, or the time's
 /// nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_debug_rtmutex_lock apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// Memory of a lock; a time or null.
@@ -95,6 +107,8 @@ unsafe fn take(lock: *mut lw_debug_rtmutex_t, flags: Flags, deadline: Option<u64
 
 /// Takes the lock if nobody has it. Returns 0, EBUSY, or EINVAL if it is none.
 ///
+/// - Any thread may call this: it does not wait. The holder gets EBUSY, not EDEADLK.
+///
 /// # Safety
 /// Memory of a lock.
 #[unsafe(no_mangle)]
@@ -106,6 +120,8 @@ pub unsafe extern "C" fn lw_debug_rtmutex_trylock(lock: *mut lw_debug_rtmutex_t)
 
 /// Releases the lock. Returns 0, EALREADY if nobody holds it, EPERM if another thread does, EINVAL
 /// if it is none; then it stays as it is.
+///
+/// - The caller must not call this again after an error: the lock is not the caller's.
 ///
 /// # Safety
 /// Memory of a lock.

@@ -28,6 +28,9 @@ type Raw = RawDebugRwSem<Linux>;
 
 /// Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -42,6 +45,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_init(lock: *mut lw_debug_rwsem_t) -> c_i
 }
 
 /// Ends the life of a lock. Returns 0, EBUSY if somebody has it, EINVAL if it is none.
+///
+/// - A lock that was destroyed must not be used, except by init: each call returns EINVAL.
 ///
 /// # Safety
 /// Memory of a lock.
@@ -107,6 +112,12 @@ fn outcome(result: Result<bool, Misuse>, otherwise: c_int) -> c_int {
 /// Waits for the lock and takes it to read, with other readers. Returns 0, EDEADLK if this thread writes,
 /// EINVAL if it is none.
 ///
+/// - The caller must not go on as if it had the lock after an error.
+/// - A reader must not call this again: a writer may have come in between, and the two would wait
+///   for each other. Readers are only counted, so this is not refused.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
+///
 /// # Safety
 /// Memory of a lock.
 #[unsafe(no_mangle)]
@@ -118,6 +129,9 @@ pub unsafe extern "C" fn lw_debug_rwsem_down_read(lock: *mut lw_debug_rwsem_t) -
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, EBUSY, or EINVAL if
 /// it is none.
+///
+/// - Any thread may call this: it does not wait. A reader that calls it again must release the
+///   lock once more.
 ///
 /// # Safety
 /// Memory of a lock.
@@ -131,6 +145,9 @@ pub unsafe extern "C" fn lw_debug_rwsem_trydown_read(lock: *mut lw_debug_rwsem_t
 /// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never.
 /// Returns 0; ETIMEDOUT, if that has come; EDEADLK if this thread writes; EINVAL if it is no lock, or
 /// the time's nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_debug_rwsem_down_read apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// Memory of a lock; a time or null.
@@ -154,6 +171,11 @@ pub unsafe extern "C" fn lw_debug_rwsem_timeddown_read(
 /// is none; then it stays as it is. Readers are a number: that another thread's hold is released is
 /// not told.
 ///
+/// - A thread that does not read must not call this: it would release the hold of another reader,
+///   which is not refused.
+/// - The memory must stay until this call has returned, even if another thread has the lock by
+///   then.
+///
 /// # Safety
 /// Memory of a lock.
 #[unsafe(no_mangle)]
@@ -170,6 +192,12 @@ pub unsafe extern "C" fn lw_debug_rwsem_up_read(lock: *mut lw_debug_rwsem_t) -> 
 /// Waits for the lock and takes it to write, alone. Returns 0, EDEADLK if this thread writes,
 /// EINVAL if it is none.
 ///
+/// - The caller must not go on as if it had the lock after an error.
+/// - A reader must not call this: it would wait for ever. Readers are only counted, so this is
+///   not refused.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
+///
 /// # Safety
 /// Memory of a lock.
 #[unsafe(no_mangle)]
@@ -181,6 +209,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_down_write(lock: *mut lw_debug_rwsem_t) 
 
 /// Takes the lock to write, alone, if that needs no waiting. Returns 0, EBUSY, or EINVAL if
 /// it is none.
+///
+/// - Any thread may call this: it does not wait. A holder gets EBUSY.
 ///
 /// # Safety
 /// Memory of a lock.
@@ -194,6 +224,9 @@ pub unsafe extern "C" fn lw_debug_rwsem_trydown_write(lock: *mut lw_debug_rwsem_
 /// Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never.
 /// Returns 0; ETIMEDOUT, if that has come; EDEADLK if this thread writes; EINVAL if it is no lock, or
 /// the time's nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_debug_rwsem_down_write apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// Memory of a lock; a time or null.
@@ -216,6 +249,10 @@ pub unsafe extern "C" fn lw_debug_rwsem_timeddown_write(
 /// Releases the lock. Returns 0, EALREADY if nobody has it, EPERM if readers or another thread
 /// have, EINVAL if it is none; then it stays as it is.
 ///
+/// - The caller must not call this again after an error: the lock is not the caller's.
+/// - The memory must stay until this call has returned, even if another thread has the lock by
+///   then.
+///
 /// # Safety
 /// Memory of a lock.
 #[unsafe(no_mangle)]
@@ -231,6 +268,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_up_write(lock: *mut lw_debug_rwsem_t) ->
 
 /// Makes a writer a reader, without letting another writer in between. Returns 0, EALREADY if nobody
 /// has it, EPERM if readers or another thread have, EINVAL if it is none; then it stays as it is.
+///
+/// - Only the writer may call this. It must release the lock by lw_debug_rwsem_up_read.
 ///
 /// # Safety
 /// Memory of a lock.

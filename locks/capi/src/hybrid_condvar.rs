@@ -26,6 +26,9 @@ holds!(lw_hybrid_condvar_t: RawCondvar<Linux, RawHybridMutex<Linux>>);
 /// Makes a condition variable of any memory: nobody waits. Not needed where `LW_HYBRID_CONDVAR_INIT` or
 /// zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never while a thread
+///   waits.
+///
 /// # Safety
 /// Memory for a condition variable, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -38,6 +41,12 @@ pub unsafe extern "C" fn lw_hybrid_condvar_init(condvar: *mut lw_hybrid_condvar_
 
 /// Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns
 /// 0.
+///
+/// - The caller must check the condition again afterwards: another thread may have changed it
+///   first.
+/// - The caller must not hold another lock that the signalling thread needs: the two would wait
+///   for each other.
+/// - A signal handler must not call this: it may have interrupted a change of the wait list.
 ///
 /// # Safety
 /// A condition variable; a mutex that this thread holds, the same for all who wait.
@@ -54,6 +63,8 @@ pub unsafe extern "C" fn lw_hybrid_condvar_wait(
 /// As `lw_hybrid_condvar_wait`, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held
 /// afterwards in any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds
 /// are not below 1,000,000,000.
+///
+/// - The rules of lw_hybrid_condvar_wait apply.
 ///
 /// # Safety
 /// As `lw_hybrid_condvar_wait`; a time or null.
@@ -88,6 +99,10 @@ unsafe fn wait(
 
 /// Wakes the longest waiter. Returns 0.
 ///
+/// - Any thread may call this. It should change the condition with the lw_hybrid_mutex_t held; it
+///   may signal after it has released it.
+/// - A signal handler must not call this: it may have interrupted a change of the wait list.
+///
 /// # Safety
 /// A condition variable.
 #[unsafe(no_mangle)]
@@ -99,6 +114,8 @@ pub unsafe extern "C" fn lw_hybrid_condvar_signal(condvar: *mut lw_hybrid_condva
 }
 
 /// Wakes everybody. Returns 0.
+///
+/// - The rules of lw_hybrid_condvar_signal apply.
 ///
 /// # Safety
 /// A condition variable.

@@ -23,6 +23,9 @@ holds!(lw_hybrid_mutex_t: RawHybridMutex<Linux>);
 
 /// Makes a free lock of any memory. Not needed where `LW_HYBRID_MUTEX_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -34,6 +37,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_init(lock: *mut lw_hybrid_mutex_t) -> c
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -42,6 +47,11 @@ pub unsafe extern "C" fn lw_hybrid_mutex_destroy(lock: *mut lw_hybrid_mutex_t) -
 }
 
 /// Waits for the lock and takes it. Returns 0.
+///
+/// - The caller must not hold the lock already: it would wait for ever. lockwright check reports
+///   it.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// A lock, which this thread does not hold.
@@ -54,6 +64,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_lock(lock: *mut lw_hybrid_mutex_t) -> c
 
 /// Takes the lock if it is free. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait. The holder gets EBUSY.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -65,6 +77,9 @@ pub unsafe extern "C" fn lw_hybrid_mutex_trylock(lock: *mut lw_hybrid_mutex_t) -
 
 /// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
 /// that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_hybrid_mutex_lock apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; a time or null.
@@ -80,6 +95,10 @@ pub unsafe extern "C" fn lw_hybrid_mutex_timedlock(
 
 /// Releases the lock. Returns 0.
 ///
+/// - Only the thread that took the lock may release it, once. After any other call two threads
+///   can be inside at once.
+/// - The caller may free the lock afterwards, if no other thread will use it.
+///
 /// # Safety
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
@@ -90,6 +109,8 @@ pub unsafe extern "C" fn lw_hybrid_mutex_unlock(lock: *mut lw_hybrid_mutex_t) ->
 }
 
 /// Releases the lock to its waiters: no newcomer takes it before them. Returns 0.
+///
+/// - The rules of lw_hybrid_mutex_unlock apply.
 ///
 /// # Safety
 /// A lock that this thread holds.

@@ -26,6 +26,9 @@ holds!(lw_hybrid_rwlock_t: RawHybridRwLock<Linux>);
 
 /// Makes a free lock of any memory. Not needed where `LW_HYBRID_RWLOCK_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -37,6 +40,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_init(lock: *mut lw_hybrid_rwlock_t) ->
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -45,6 +50,11 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_destroy(lock: *mut lw_hybrid_rwlock_t)
 }
 
 /// Waits for the lock and takes it to read, with other readers. Returns 0.
+///
+/// - The caller must not hold the lock already: a writer may have come in between, and the two
+///   would wait for each other. A reader calls lw_hybrid_rwlock_read_lock_recursive.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// A lock, which this thread does not hold.
@@ -57,6 +67,11 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock(lock: *mut lw_hybrid_rwlock_
 
 /// As `lw_hybrid_rwlock_read_lock`, also for a thread that reads already: it goes ahead of writers
 /// that wait for it. Returns 0.
+///
+/// - A writer must not call this: it would wait for ever.
+/// - The caller should not use this for all reading: it keeps writers that wait outside.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// A lock, which this thread does not hold but to read.
@@ -74,6 +89,9 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock_recursive(
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait. A reader that calls it again must release the
+///   lock once more.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -86,6 +104,9 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_trylock(lock: *mut lw_hybrid_rwlo
 /// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null:
 /// never. Returns 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below
 /// 1,000,000,000.
+///
+/// - The rules of lw_hybrid_rwlock_read_lock apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; a time or null.
@@ -101,6 +122,10 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_timedlock(
 
 /// Releases the lock. Returns 0.
 ///
+/// - The reader must release the lock once for each time it took it. One call too many lets a
+///   writer in next to a reader.
+/// - The caller may free the lock afterwards, if no other thread will use it.
+///
 /// # Safety
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
@@ -111,6 +136,11 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_unlock(lock: *mut lw_hybrid_rwloc
 }
 
 /// Waits for the lock and takes it to write, alone. Returns 0.
+///
+/// - The caller must not hold the lock already, in either mode: it would wait for ever.
+///   lockwright check reports it.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// A lock, which this thread does not hold.
@@ -123,6 +153,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_lock(lock: *mut lw_hybrid_rwlock
 
 /// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait. A holder gets EBUSY.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -134,6 +166,9 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_trylock(lock: *mut lw_hybrid_rwl
 
 /// Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
 /// 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_hybrid_rwlock_write_lock apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; a time or null.
@@ -149,6 +184,10 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_timedlock(
 
 /// Releases the lock. Returns 0.
 ///
+/// - Only the writer may release the lock, once. After any other call the lock is in an undefined
+///   state.
+/// - The caller may free the lock afterwards, if no other thread will use it.
+///
 /// # Safety
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
@@ -159,6 +198,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_write_unlock(lock: *mut lw_hybrid_rwlo
 }
 
 /// Makes a writer a reader, without letting another writer in between. Returns 0.
+///
+/// - Only the writer may call this. It must release the lock by lw_hybrid_rwlock_read_unlock.
 ///
 /// # Safety
 /// A lock that this thread writes.
@@ -174,6 +215,11 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_downgrade(lock: *mut lw_hybrid_rwlock_
 /// Waits for the lock and takes it to read, with other readers, perhaps to write later: nobody else
 /// may read so or write. Returns 0.
 ///
+/// - The caller must not hold the lock already, in any mode. The writer and the upgradable reader
+///   would wait for ever, and so would a reader for which a writer waits.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
+///
 /// # Safety
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
@@ -184,6 +230,8 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_lock(lock: *mut lw_hybrid_r
 }
 
 /// As `lw_hybrid_rwlock_upgradable_lock`, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// - Any thread may call this: it does not wait. The writer and the upgradable reader get EBUSY.
 ///
 /// # Safety
 /// A lock.
@@ -198,6 +246,9 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_trylock(
 
 /// Releases the lock. Returns 0.
 ///
+/// - Only the upgradable reader may release the lock so, once.
+/// - The caller may free the lock afterwards, if no other thread will use it.
+///
 /// # Safety
 /// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
 #[unsafe(no_mangle)]
@@ -211,6 +262,11 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_unlock(
 
 /// Makes an upgradable reader a writer, without letting another writer in between; waits for the
 /// other readers to leave. Returns 0.
+///
+/// - The caller must not read the lock besides: it would wait for itself for ever.
+/// - The caller must release the lock by lw_hybrid_rwlock_write_unlock.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
@@ -229,6 +285,9 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_upgrade(lock: *mut lw_hybrid_rwlock_t)
 /// As `lw_hybrid_rwlock_upgrade`, if nobody else reads. Returns 0, or EBUSY: it is an upgradable
 /// reader's still.
 ///
+/// - After 0 the caller must release the lock by lw_hybrid_rwlock_write_unlock, after EBUSY by
+///   lw_hybrid_rwlock_upgradable_unlock.
+///
 /// # Safety
 /// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
 #[unsafe(no_mangle)]
@@ -243,6 +302,9 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_tryupgrade(lock: *mut lw_hybrid_rwlock
 }
 
 /// Makes a writer an upgradable reader, without letting another writer in between. Returns 0.
+///
+/// - Only the writer may call this. It must release the lock by
+///   lw_hybrid_rwlock_upgradable_unlock.
 ///
 /// # Safety
 /// A lock that this thread writes.

@@ -35,6 +35,10 @@ pub fn irqrestore(flags: u64, give: impl FnOnce() -> c_int) -> c_int {
 
 /// Blocks all signals that can be in this thread, and says in `flags` which were. Returns 0.
 ///
+/// - The caller must restore the flags in the same thread, and nested flags in the reverse order.
+/// - The caller must not cause a fault (SIGSEGV and the like): it would end the process, even
+///   with a handler.
+///
 /// # Safety
 /// Memory for the flags.
 #[unsafe(no_mangle)]
@@ -45,6 +49,8 @@ pub unsafe extern "C" fn lw_local_irq_save(flags: *mut u64) -> c_int {
 
 /// Blocks in this thread the signals that were blocked before, and lets in those that came
 /// meanwhile. Returns 0.
+///
+/// - The flags must be those of the last lw_local_irq_save of this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lw_local_irq_restore(flags: u64) -> c_int {
     irqrestore(flags, || 0)

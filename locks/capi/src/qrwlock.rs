@@ -22,6 +22,9 @@ holds!(lw_qrwlock_t: RawQrwLock<Linux>);
 
 /// Makes a free lock of any memory. Not needed where `LW_QRWLOCK_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -33,6 +36,8 @@ pub unsafe extern "C" fn lw_qrwlock_init(lock: *mut lw_qrwlock_t) -> c_int {
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -41,6 +46,12 @@ pub unsafe extern "C" fn lw_qrwlock_destroy(lock: *mut lw_qrwlock_t) -> c_int {
 }
 
 /// Waits for the lock and takes it to read, with other readers. Returns 0.
+///
+/// - The caller must not hold the lock already, not even to read: a writer may have come in
+///   between, and the two would spin for ever.
+/// - The holder must not sleep: the waiters spin meanwhile.
+/// - A signal handler may call this only if every other user, readers too, takes the lock by an
+///   irqsave function.
 ///
 /// # Safety
 /// A lock, which this thread does not hold.
@@ -53,6 +64,9 @@ pub unsafe extern "C" fn lw_qrwlock_read_lock(lock: *mut lw_qrwlock_t) -> c_int 
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait. A reader that calls it again must release the
+///   lock once more.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -63,6 +77,9 @@ pub unsafe extern "C" fn lw_qrwlock_read_trylock(lock: *mut lw_qrwlock_t) -> c_i
 }
 
 /// Releases the lock. Returns 0.
+///
+/// - The reader must release the lock once for each time it took it. One call too many lets a
+///   writer in next to a reader.
 ///
 /// # Safety
 /// A lock that this thread reads.
@@ -75,6 +92,12 @@ pub unsafe extern "C" fn lw_qrwlock_read_unlock(lock: *mut lw_qrwlock_t) -> c_in
 
 /// Waits for the lock and takes it to write, alone. Returns 0.
 ///
+/// - The caller must not hold the lock already, in either mode: it would spin for ever.
+///   lockwright check reports it.
+/// - The holder must not sleep: the waiters spin meanwhile.
+/// - A signal handler may call this only if every other user, readers too, takes the lock by an
+///   irqsave function.
+///
 /// # Safety
 /// A lock, which this thread does not hold.
 #[unsafe(no_mangle)]
@@ -85,6 +108,8 @@ pub unsafe extern "C" fn lw_qrwlock_write_lock(lock: *mut lw_qrwlock_t) -> c_int
 }
 
 /// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// - Any thread may call this: it does not wait. A holder gets EBUSY.
 ///
 /// # Safety
 /// A lock.
@@ -97,6 +122,9 @@ pub unsafe extern "C" fn lw_qrwlock_write_trylock(lock: *mut lw_qrwlock_t) -> c_
 
 /// Releases the lock. Returns 0.
 ///
+/// - Only the writer may release the lock, once. After any other call the lock is in an undefined
+///   state.
+///
 /// # Safety
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
@@ -108,6 +136,12 @@ pub unsafe extern "C" fn lw_qrwlock_write_unlock(lock: *mut lw_qrwlock_t) -> c_i
 
 /// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it to
 /// read, with other readers. Returns 0.
+///
+/// - The rules of lw_qrwlock_read_lock apply. Signal handlers may call this.
+/// - The caller must release the lock by the irqrestore function with the same flags, and several
+///   locks in the reverse order.
+/// - The holder must not cause a fault (SIGSEGV and the like): it would end the process, even
+///   with a handler.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; memory for the flags.
@@ -124,6 +158,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_lock_irqsave(
 /// As `lw_qrwlock_read_lock_irqsave`, if that needs no waiting. Returns 0; or EBUSY, and the mask is as
 /// it was.
 ///
+/// - The rules of lw_qrwlock_read_lock_irqsave apply. It does not wait.
+///
 /// # Safety
 /// A lock; memory for the flags.
 #[unsafe(no_mangle)]
@@ -137,6 +173,10 @@ pub unsafe extern "C" fn lw_qrwlock_read_trylock_irqsave(
 }
 
 /// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// - The rules of lw_qrwlock_read_unlock apply.
+/// - The flags must be those of the same hold: others leave signals blocked, or let them in
+///   early.
 ///
 /// # Safety
 /// A lock that this thread has taken to read so, and the flags that say so.
@@ -153,6 +193,12 @@ pub unsafe extern "C" fn lw_qrwlock_read_unlock_irqrestore(
 /// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it to
 /// write, alone. Returns 0.
 ///
+/// - The rules of lw_qrwlock_write_lock apply. Signal handlers may call this.
+/// - The caller must release the lock by the irqrestore function with the same flags, and several
+///   locks in the reverse order.
+/// - The holder must not cause a fault (SIGSEGV and the like): it would end the process, even
+///   with a handler.
+///
 /// # Safety
 /// A lock, which this thread does not hold; memory for the flags.
 #[unsafe(no_mangle)]
@@ -168,6 +214,8 @@ pub unsafe extern "C" fn lw_qrwlock_write_lock_irqsave(
 /// As `lw_qrwlock_write_lock_irqsave`, if that needs no waiting. Returns 0; or EBUSY, and the mask is as
 /// it was.
 ///
+/// - The rules of lw_qrwlock_write_lock_irqsave apply. It does not wait.
+///
 /// # Safety
 /// A lock; memory for the flags.
 #[unsafe(no_mangle)]
@@ -181,6 +229,10 @@ pub unsafe extern "C" fn lw_qrwlock_write_trylock_irqsave(
 }
 
 /// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// - The rules of lw_qrwlock_write_unlock apply.
+/// - The flags must be those of the same hold: others leave signals blocked, or let them in
+///   early.
 ///
 /// # Safety
 /// A lock that this thread has taken to write so, and the flags that say so.

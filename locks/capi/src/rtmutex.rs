@@ -24,6 +24,9 @@ holds!(lw_rtmutex_t: RawRtMutex<Linux>);
 
 /// Makes a free lock of any memory. Not needed where `LW_RTMUTEX_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -35,6 +38,8 @@ pub unsafe extern "C" fn lw_rtmutex_init(lock: *mut lw_rtmutex_t) -> c_int {
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -44,6 +49,10 @@ pub unsafe extern "C" fn lw_rtmutex_destroy(lock: *mut lw_rtmutex_t) -> c_int {
 
 /// Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a
 /// chain of owners that wait for each other's locks.
+///
+/// - The caller must not go on as if it had the lock after EDEADLK.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// A lock.
@@ -57,6 +66,9 @@ pub unsafe extern "C" fn lw_rtmutex_lock(lock: *mut lw_rtmutex_t) -> c_int {
 
 /// Takes the lock if it is free, and nobody of a higher priority waits. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait for the owner. The holder gets EBUSY.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -69,6 +81,9 @@ pub unsafe extern "C" fn lw_rtmutex_trylock(lock: *mut lw_rtmutex_t) -> c_int {
 /// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
 /// that has come; EDEADLK as `lw_rtmutex_lock`; EINVAL, if the time's nanoseconds are not below
 /// 1,000,000,000.
+///
+/// - The rules of lw_rtmutex_lock apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// A lock; a time or null.
@@ -106,6 +121,10 @@ fn take(
 }
 
 /// Releases the lock. Returns 0.
+///
+/// - Only the thread that took the lock may release it, once. After any other call two threads
+///   can be inside at once.
+/// - The caller may lose its CPU in this call: the priority that it inherited ends.
 ///
 /// # Safety
 /// A lock that this thread holds.

@@ -21,6 +21,9 @@ holds!(lw_semaphore_t: RawSemaphore<Linux>);
 
 /// Makes a semaphore that `count` can go down at once. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a semaphore
+///   in use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a semaphore, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -31,6 +34,11 @@ pub unsafe extern "C" fn lw_semaphore_init(semaphore: *mut lw_semaphore_t, count
 }
 
 /// Goes down, and waits for that as long as it takes. Returns 0.
+///
+/// - A thread must not call this with the last count taken by itself, unless another thread will
+///   go up.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a change of the semaphore.
 ///
 /// # Safety
 /// A semaphore.
@@ -44,6 +52,9 @@ pub unsafe extern "C" fn lw_semaphore_down(semaphore: *mut lw_semaphore_t) -> c_
 
 /// Goes down if that needs no waiting. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait for the semaphore to go up.
+/// - A signal handler must not call this: it may have interrupted a change of the semaphore.
+///
 /// # Safety
 /// A semaphore.
 #[unsafe(no_mangle)]
@@ -55,6 +66,8 @@ pub unsafe extern "C" fn lw_semaphore_trydown(semaphore: *mut lw_semaphore_t) ->
 
 /// Goes down, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that
 /// has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_semaphore_down apply.
 ///
 /// # Safety
 /// A semaphore; a time or null.
@@ -73,6 +86,11 @@ pub unsafe extern "C" fn lw_semaphore_timeddown(
 }
 
 /// Goes up: the first waiter gets it, or the next one to come. Returns 0.
+///
+/// - Any thread may call this, also one that did not go down. One call too many lets one thread
+///   too many go down, and nothing reports it.
+/// - A signal handler must not call this: it may have interrupted a change of the semaphore.
+/// - The caller may free the semaphore afterwards, if no other thread will use it.
 ///
 /// # Safety
 /// A semaphore.

@@ -24,6 +24,9 @@ holds!(lw_seqlock_t: RawSeqLock<Linux>);
 
 /// Makes a free lock of any memory. Not needed where `LW_SEQLOCK_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -35,6 +38,8 @@ pub unsafe extern "C" fn lw_seqlock_init(lock: *mut lw_seqlock_t) -> c_int {
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -43,6 +48,9 @@ pub unsafe extern "C" fn lw_seqlock_destroy(lock: *mut lw_seqlock_t) -> c_int {
 }
 
 /// Begins to read, once nobody writes. Returns what `lw_seqlock_read_retry` is to be given.
+///
+/// - The writer must not call this, nor a signal handler that may have interrupted the writer: it
+///   would spin for ever.
 ///
 /// # Safety
 /// A lock, which this thread does not write.
@@ -56,6 +64,8 @@ pub unsafe extern "C" fn lw_seqlock_read_begin(lock: *mut lw_seqlock_t) -> u32 {
 /// Whether what was read since is worth nothing, and is to be read again from
 /// `lw_seqlock_read_begin` on. Returns 0 if it is good, else 1.
 ///
+/// - The reader must not use what it has read before this has returned 0.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -66,6 +76,12 @@ pub unsafe extern "C" fn lw_seqlock_read_retry(lock: *mut lw_seqlock_t, begun: u
 }
 
 /// Waits for the lock and takes it to write. Returns 0.
+///
+/// - The caller must not hold the lock already: it would spin for ever. lockwright check reports
+///   it.
+/// - The writer must not sleep: all readers spin meanwhile.
+/// - A signal handler may call this only if every other user takes the lock by an irqsave
+///   function.
 ///
 /// # Safety
 /// A lock, which this thread does not hold.
@@ -84,6 +100,8 @@ pub unsafe extern "C" fn lw_seqlock_write_lock(lock: *mut lw_seqlock_t) -> c_int
 
 /// Takes the lock to write if no writer has it. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait. The holder gets EBUSY.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -95,6 +113,9 @@ pub unsafe extern "C" fn lw_seqlock_write_trylock(lock: *mut lw_seqlock_t) -> c_
 }
 
 /// Releases the lock. Returns 0.
+///
+/// - Only the writer may release the lock, once. After any other call the lock is in an undefined
+///   state.
 ///
 /// # Safety
 /// A lock that this thread writes.
@@ -109,6 +130,12 @@ pub unsafe extern "C" fn lw_seqlock_write_unlock(lock: *mut lw_seqlock_t) -> c_i
 
 /// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it to
 /// write. Returns 0.
+///
+/// - The rules of lw_seqlock_write_lock apply. Signal handlers may call this.
+/// - The caller must release the lock by the irqrestore function with the same flags, and several
+///   locks in the reverse order.
+/// - The holder must not cause a fault (SIGSEGV and the like): it would end the process, even
+///   with a handler.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; memory for the flags.
@@ -125,6 +152,8 @@ pub unsafe extern "C" fn lw_seqlock_write_lock_irqsave(
 /// As `lw_seqlock_write_lock_irqsave`, if no writer has the lock. Returns 0; or EBUSY, and the mask is
 /// as it was.
 ///
+/// - The rules of lw_seqlock_write_lock_irqsave apply. It does not wait.
+///
 /// # Safety
 /// A lock; memory for the flags.
 #[unsafe(no_mangle)]
@@ -138,6 +167,10 @@ pub unsafe extern "C" fn lw_seqlock_write_trylock_irqsave(
 }
 
 /// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// - The rules of lw_seqlock_write_unlock apply.
+/// - The flags must be those of the same hold: others leave signals blocked, or let them in
+///   early.
 ///
 /// # Safety
 /// A lock that this thread has taken to write so, and the flags that say so.

@@ -22,6 +22,9 @@ holds!(lw_ticket_t: RawTicket<Linux>);
 
 /// Makes a free lock of any memory. Not needed where `LW_TICKET_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -33,6 +36,8 @@ pub unsafe extern "C" fn lw_ticket_init(lock: *mut lw_ticket_t) -> c_int {
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -41,6 +46,12 @@ pub unsafe extern "C" fn lw_ticket_destroy(lock: *mut lw_ticket_t) -> c_int {
 }
 
 /// Waits for the lock and takes it. Returns 0.
+///
+/// - The caller must not hold the lock already: it would spin for ever. lockwright check reports
+///   it.
+/// - The holder must not sleep: the waiters spin meanwhile.
+/// - A signal handler may call this only if every other user takes the lock by an irqsave
+///   function.
 ///
 /// # Safety
 /// A lock, which this thread does not hold.
@@ -53,6 +64,8 @@ pub unsafe extern "C" fn lw_ticket_lock(lock: *mut lw_ticket_t) -> c_int {
 
 /// Takes the lock if it is free. Returns 0, or EBUSY.
 ///
+/// - Any thread may call this: it does not wait. The holder gets EBUSY.
+///
 /// # Safety
 /// A lock.
 #[unsafe(no_mangle)]
@@ -63,6 +76,10 @@ pub unsafe extern "C" fn lw_ticket_trylock(lock: *mut lw_ticket_t) -> c_int {
 }
 
 /// Releases the lock. Returns 0.
+///
+/// - Only the thread that took the lock may release it, once. After any other call two threads
+///   can be inside at once.
+/// - The caller may free the lock afterwards, if no other thread will use it.
 ///
 /// # Safety
 /// A lock that this thread holds.
@@ -75,6 +92,12 @@ pub unsafe extern "C" fn lw_ticket_unlock(lock: *mut lw_ticket_t) -> c_int {
 
 /// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it. Returns 0.
 ///
+/// - The rules of lw_ticket_lock apply. Signal handlers may call this.
+/// - The caller must release the lock by the irqrestore function with the same flags, and several
+///   locks in the reverse order.
+/// - The holder must not cause a fault (SIGSEGV and the like): it would end the process, even
+///   with a handler.
+///
 /// # Safety
 /// A lock, which this thread does not hold; memory for the flags.
 #[unsafe(no_mangle)]
@@ -85,6 +108,8 @@ pub unsafe extern "C" fn lw_ticket_lock_irqsave(lock: *mut lw_ticket_t, flags: *
 }
 
 /// As `lw_ticket_lock_irqsave`, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+///
+/// - The rules of lw_ticket_lock_irqsave apply. It does not wait.
 ///
 /// # Safety
 /// A lock; memory for the flags.
@@ -99,6 +124,10 @@ pub unsafe extern "C" fn lw_ticket_trylock_irqsave(
 }
 
 /// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// - The rules of lw_ticket_unlock apply.
+/// - The flags must be those of the same hold: others leave signals blocked, or let them in
+///   early.
 ///
 /// # Safety
 /// A lock that this thread has taken so, and the flags that say so.

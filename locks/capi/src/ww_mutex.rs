@@ -54,6 +54,8 @@ pub const LW_WOUND_WAIT: u32 = 1;
 /// Makes a class without locks, with `LW_WAIT_DIE` or `LW_WOUND_WAIT`. Returns 0, or EINVAL for
 /// another algorithm.
 ///
+/// - The class must live as long as any context of it.
+///
 /// # Safety
 /// Memory for a class, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -71,6 +73,8 @@ pub unsafe extern "C" fn lw_ww_class_init(class: *mut lw_ww_class_t, algorithm: 
 /// Makes the youngest context of a class, which the calling thread takes locks by. It keeps its age
 /// as long as it begins again. Returns 0.
 ///
+/// - The context must stay where it is, and only its thread may use it. A copy is no context.
+///
 /// # Safety
 /// Memory for a context, which nobody uses as one; it stays there until all is unlocked that it
 /// locks. A class.
@@ -84,6 +88,9 @@ pub unsafe extern "C" fn lw_ww_ctx_init(ctx: *mut lw_ww_ctx_t, class: *mut lw_ww
 
 /// Makes a free lock of any memory. Not needed where `LW_WW_MUTEX_INIT` or zeros are. Returns 0.
 ///
+/// - The caller must do this before any other thread uses the memory, and never for a lock in
+///   use: its waiters would be lost.
+///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
@@ -95,6 +102,8 @@ pub unsafe extern "C" fn lw_ww_mutex_init(lock: *mut lw_ww_mutex_t) -> c_int {
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
 ///
+/// - No thread may hold, await or use the lock: nothing checks that.
+///
 /// # Safety
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
@@ -105,6 +114,12 @@ pub unsafe extern "C" fn lw_ww_mutex_destroy(lock: *mut lw_ww_mutex_t) -> c_int 
 /// Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY,
 /// if the context has it; EDEADLK, if it has to release all locks that it has, best take this one
 /// by `lw_ww_mutex_lock_slow`, and begin again.
+///
+/// - After EDEADLK the caller must release all locks of the context before it waits for anything:
+///   otherwise the older context waits for ever.
+/// - A thread that took the lock without a context must not call this: it would wait for ever.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// A lock; a context of this thread, of the class that all contexts of this lock are of, or null.
@@ -120,6 +135,9 @@ pub unsafe extern "C" fn lw_ww_mutex_lock(
 
 /// As `lw_ww_mutex_lock`, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns the same;
 /// ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// - The rules of lw_ww_mutex_lock apply.
+/// - The lock is taken if it is free, even if the time has passed.
 ///
 /// # Safety
 /// As `lw_ww_mutex_lock`; a time or null.
@@ -139,6 +157,10 @@ pub unsafe extern "C" fn lw_ww_mutex_timedlock(
 }
 
 /// Waits for the lock that the context was refused, and takes it. Returns 0.
+///
+/// - The context must hold no lock: with one, two contexts could wait for each other.
+/// - The caller must not hold a spinning lock: this call may sleep.
+/// - A signal handler must not call this: it may have interrupted a holder or a waiter.
 ///
 /// # Safety
 /// As `lw_ww_mutex_lock`; the context is not null, and has released all its locks.
@@ -187,6 +209,9 @@ unsafe fn context<'a>(ctx: *mut lw_ww_ctx_t) -> Option<&'a AcquireCtx<Linux>> {
 
 /// Takes the lock if it is free. Returns 0, or EBUSY, also if the context has it.
 ///
+/// - Any thread may call this: it does not wait. EBUSY does not oblige the context to release its
+///   other locks.
+///
 /// # Safety
 /// As `lw_ww_mutex_lock`.
 #[unsafe(no_mangle)]
@@ -203,6 +228,10 @@ pub unsafe extern "C" fn lw_ww_mutex_trylock(
 }
 
 /// Releases the lock. Returns 0.
+///
+/// - Only the thread that took the lock may release it, once. After any other call two threads
+///   can be inside at once.
+/// - The caller may release the locks of a context in any order.
 ///
 /// # Safety
 /// A lock that this thread holds; the context that it was taken by is where it was.

@@ -114,8 +114,11 @@ fn for_c(text: &str) -> String {
             continue;
         };
         let of_comment = lines.by_ref().take_while(|line| line.trim_start() != "*/");
-        let words: Vec<&str> =
-            of_comment.map(|line| line.trim_start().trim_start_matches('*').trim_start()).collect();
+        // Further lines of an item of a list stay indented.
+        let words: Vec<&str> = of_comment
+            .map(|line| line.trim_start().trim_start_matches('*'))
+            .map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end())
+            .collect();
         comment(&mut out, indent, &words);
     }
     out
@@ -154,9 +157,10 @@ fn with_initialisers(text: &str) -> String {
 
 #[test]
 fn the_header_is_up_to_date() {
+    let made = made();
     let there = std::fs::read_to_string(path()).unwrap_or_default();
     assert!(
-        there == made(),
+        there == made,
         "{} is not what the library has: run LOCKWRIGHT_BLESS=1 cargo test -p lockwright-capi --test header",
         path().display()
     );
