@@ -51,14 +51,12 @@ mod tests {
 
     #[test]
     fn a_file_tells_how_it_ends() {
-        let path =
-            std::env::temp_dir().join(format!("lockwright-test-line-{}", std::process::id()));
-        let mut file = File::create(&path).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = File::create(dir.path().join("output")).unwrap();
         assert!(!is_due(file.as_fd()), "empty");
         file.write_all(b"half a line").unwrap();
         assert!(is_due(file.as_fd()));
         file.write_all(b"\n").unwrap();
         assert!(!is_due(file.as_fd()));
-        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -180,42 +180,26 @@ fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    use tempfile::TempDir;
+
     use super::*;
 
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let dir = std::env::temp_dir()
-                .join(format!("lockwright-whole-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&dir);
-            fs::create_dir_all(&dir).unwrap();
-            Self(dir)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let names = fs::read_dir(&self.0).unwrap();
-            let mut names: Vec<String> =
-                names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn names(dir: &TempDir) -> Vec<String> {
+        let names = fs::read_dir(dir).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
     }
 
     #[test]
     fn nothing_changes_before_there_is_something_to_write() {
-        let dir = Scratch::new("late");
-        let (old, new) = (dir.0.join("old"), dir.0.join("new"));
+        let dir = tempfile::tempdir().unwrap();
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
         fs::write(&old, "before").unwrap();
         let mut files = [&old, &new].map(|path| WholeFile::open(path).unwrap());
         assert_eq!(fs::read_to_string(&old).unwrap(), "before");
-        assert_eq!(dir.names(), ["old"]);
+        assert_eq!(names(&dir), ["old"]);
         for file in &mut files {
             file.put(b"one").unwrap();
             file.put(b"two").unwrap();
@@ -240,13 +224,13 @@ mod tests {
         for path in [&old, &new] {
             assert_eq!(fs::read_to_string(path).unwrap(), "two, three");
         }
-        assert_eq!(dir.names(), ["new", "old"]);
+        assert_eq!(names(&dir), ["new", "old"]);
     }
 
     #[test]
     fn modes_links_and_pipes_stay_what_they_are() {
-        let dir = Scratch::new("stay");
-        let path = |name: &str| dir.0.join(name);
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
         fs::write(path("private"), "before").unwrap();
         fs::set_permissions(path("private"), fs::Permissions::from_mode(0o600)).unwrap();
         symlink("private", path("link")).unwrap();
@@ -268,25 +252,25 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_told_at_once() {
-        let dir = Scratch::new("told");
+        let dir = tempfile::tempdir().unwrap();
         let error = |path: &Path| WholeFile::open(path).unwrap_err().kind();
-        assert_eq!(error(&dir.0), io::ErrorKind::IsADirectory);
-        assert_eq!(error(&dir.0.join("no/file")), io::ErrorKind::NotFound);
+        assert_eq!(error(dir.path()), io::ErrorKind::IsADirectory);
+        assert_eq!(error(&dir.path().join("no/file")), io::ErrorKind::NotFound);
     }
 
     #[test]
     fn where_the_new_one_does_not_fit_the_old_one_stays() {
-        let dir = Scratch::new("full");
-        let path = dir.0.join("report");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report");
         let mut file = WholeFile::open(&path).unwrap();
         file.put(b"before").unwrap();
         // Its directory is not there for a while.
-        let away = dir.0.with_extension("away");
-        fs::rename(&dir.0, &away).unwrap();
+        let away = dir.path().with_extension("away");
+        fs::rename(dir.path(), &away).unwrap();
         assert!(file.put(b"new").is_err());
         assert!(file.put_by(|out| out.write_all(b"new")).is_err());
-        fs::rename(&away, &dir.0).unwrap();
+        fs::rename(&away, dir.path()).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before");
-        assert_eq!(dir.names(), ["report"]);
+        assert_eq!(names(&dir), ["report"]);
     }
 }

@@ -52,11 +52,9 @@ mod tests {
 
     #[test]
     fn who_could_not_build_a_part_says_why() {
-        let dir = std::env::temp_dir().join(format!("lockwright-parts-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join("lua.missing"), "no network\nat all\n").unwrap();
-        let why = Parts::new(Some(dir.clone()), "").find("lua");
-        std::fs::remove_dir_all(dir).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("lua.missing"), "no network\nat all\n").unwrap();
+        let why = Parts::new(Some(dir.path().to_owned()), "").find("lua");
         assert_eq!(why, Err("no network; at all".to_owned()));
     }
 }

@@ -1,14 +1,15 @@
 //! Programs from begin to end, alone or watched, with what they took.
 
+use std::fs::Permissions;
 use std::io::Read;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
 use lockwright_measure::stats::{self, Estimate};
+use tempfile::TempDir;
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -81,7 +82,7 @@ fn wait(id: u32) -> Option<(i32, libc::rusage)> {
 /// A directory for the ledgers of a run, gone with this: in memory where there is such a place, as
 /// the command's own are.
 #[derive(Debug)]
-pub struct Ledgers(PathBuf);
+pub struct Ledgers(TempDir);
 
 impl Ledgers {
     /// A new one.
@@ -89,34 +90,25 @@ impl Ledgers {
     /// # Errors
     /// If it cannot be made.
     pub fn new() -> Result<Self, String> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
         let memory = Path::new("/dev/shm");
         let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        // Relaxed: a number that no other has.
-        let number = MADE.fetch_add(1, Relaxed);
-        let dir = base.join(format!("lockwright-tables-{}-{number}", std::process::id()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&dir);
-        made.map_err(|error| format!("{}: {error}", dir.display()))?;
-        Ok(Self(dir))
+        // Leftovers of a killed process lie in memory, and the name says whose they are.
+        let name = format!("lockwright-tables-{}-", std::process::id());
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix(&name).permissions(Permissions::from_mode(0o700));
+        builder.tempdir_in(&base).map(Self).map_err(|error| format!("{}: {error}", base.display()))
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// Has `library` watch what the command runs, all its descendants included: as the tool does,
     /// but without the tool, which carries but one library.
     pub fn watch(&self, command: &mut Command, library: &Path, engines: &str) {
         command.env("LD_PRELOAD", library);
-        command.env("LOCKWRIGHT_DIR", &self.0).env("LOCKWRIGHT_ENGINES", engines);
-    }
-}
-
-impl Drop for Ledgers {
-    fn drop(&mut self) {
-        // Leftover files lie in memory, and their name says whose they are.
-        let _ = std::fs::remove_dir_all(&self.0);
+        command.env("LOCKWRIGHT_DIR", self.path()).env("LOCKWRIGHT_ENGINES", engines);
     }
 }
 

@@ -162,14 +162,12 @@ mod tests {
 
     #[test]
     fn why_a_part_is_missing_is_noted_as_long_as_it_is() {
-        let dir =
-            std::env::temp_dir().join(format!("lockwright-parts-made-{}", std::process::id()));
-        make_dir(&dir).unwrap();
-        or_why(&dir, "lua", |_| Err("no network".to_owned())).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        or_why(dir, "lua", |_| Err("no network".to_owned())).unwrap();
         let note = dir.join("lua.missing");
         assert_eq!(fs::read_to_string(&note).unwrap(), "no network");
-        or_why(&dir, "lua", |part| fs::write(part, "").map_err(|e| e.to_string())).unwrap();
+        or_why(dir, "lua", |part| fs::write(part, "").map_err(|e| e.to_string())).unwrap();
         assert!(dir.join("lua").exists() && !note.exists());
-        fs::remove_dir_all(dir).unwrap();
     }
 }

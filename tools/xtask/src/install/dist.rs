@@ -67,13 +67,12 @@ mod tests {
 
     #[test]
     fn an_archive_has_its_files_below_one_directory() {
-        let out = std::env::temp_dir().join(format!("lockwright-dist-{}", std::process::id()));
+        let out = tempfile::tempdir().unwrap();
         let file = File { to: "bin/a".into(), what: What::Text(b"text".to_vec()) };
         let shipped = Shipped { files: vec![file], glibc: (2, 31) };
-        let archive = archive(&out, &shipped).unwrap();
+        let archive = archive(out.path(), &shipped).unwrap();
         assert!(archive.to_str().unwrap().ends_with("-linux.tar.gz"), "{}", archive.display());
-        let unpacked = unpack(&archive, &out.join("there")).unwrap();
+        let unpacked = unpack(&archive, &out.path().join("there")).unwrap();
         assert_eq!(fs::read_to_string(unpacked.join("bin/a")).unwrap(), "text");
-        fs::remove_dir_all(out).unwrap();
     }
 }

@@ -75,19 +75,14 @@ fn refused(path: &Path, error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn scratch(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("lockwright-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        dir
-    }
-
     fn text(to: &str, text: &str) -> File {
         File { to: to.into(), what: What::Text(text.into()) }
     }
 
     #[test]
     fn files_replace_files_and_links_links() {
-        let root = prepare(&scratch("place")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = prepare(&dir.path().join("prefix")).unwrap();
         for version in ["old", "new"] {
             let to = install(&root, &text("lib/a", version)).unwrap();
             assert_eq!(fs::read_to_string(to).unwrap(), version);
@@ -98,12 +93,12 @@ mod tests {
         let to = install(&root, &program).unwrap();
         assert_eq!(fs::metadata(to).unwrap().permissions().mode() & 0o777, 0o755);
         assert_eq!(fs::read_dir(root.join("lib")).unwrap().count(), 2, "nothing is left behind");
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn errors_name_the_remedy() {
-        let root = prepare(&scratch("refused")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = prepare(&dir.path().join("prefix")).unwrap();
         fs::write(root.join("file"), "").unwrap();
         let error = prepare(&root.join("file/prefix")).unwrap_err();
         assert!(
@@ -119,16 +114,15 @@ mod tests {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         let error = refused(Path::new("/usr/lib"), &denied);
         assert!(error.contains("--prefix that you may write to"), "{error}");
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn what_was_not_built_is_named() {
-        let root = prepare(&scratch("unbuilt")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let root = prepare(&dir.path().join("prefix")).unwrap();
         let file = File { to: "bin/a".into(), what: What::Program("/nowhere/lockwright".into()) };
         let error = install(&root, &file).unwrap_err();
         assert!(error.contains("/nowhere/lockwright"), "{error}");
         assert_eq!(fs::read_dir(root.join("bin")).unwrap().count(), 0);
-        fs::remove_dir_all(root).unwrap();
     }
 }

@@ -113,7 +113,8 @@ mod tests {
             };
             vec![outcome("passes", None), outcome("fails", Some("a line\nand details"))]
         };
-        let file = std::env::temp_dir().join(format!("lockwright-outcomes-{}", std::process::id()));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("outcomes");
         write(&file, &outcomes()).unwrap();
         assert_eq!(read(&file), Ok(outcomes()));
         fs::write(&file, "[{\"name\": \"no seconds\"}]").unwrap();

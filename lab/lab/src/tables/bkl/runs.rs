@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, fs, process, thread};
+use std::{fs, thread};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::tables::{Options, Progress};
 
@@ -133,15 +134,15 @@ pub fn clients() -> usize {
 /// # Errors
 /// If it or the tool fails.
 pub fn measure(options: &Options, program: &Path, progress: Progress<'_>) -> Result<Runs, String> {
-    let scratch = Scratch::new()?;
+    let scratch = scratch()?;
     let mut runs = Runs { arms: vec![Vec::new(); Arm::ALL.len()], diff: String::new() };
     for round in 1..=options.rounds {
         for arm in Arm::ALL {
             progress(&format!("bkl_fs {}, round {round}", arm.switch()));
-            runs.arms[arm as usize].push(run(options, program, arm, &scratch.0)?);
+            runs.arms[arm as usize].push(run(options, program, arm, scratch.path())?);
         }
     }
-    runs.diff = diff(options, program, &scratch.0)?;
+    runs.diff = diff(options, program, scratch.path())?;
     Ok(runs)
 }
 
@@ -260,25 +261,15 @@ fn done(command: &mut Command) -> Result<(), String> {
     Err(format!("{command:?} ends with {}: {}", out.status, String::from_utf8_lossy(&out.stderr)))
 }
 
-/// A directory of our own, gone at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self, String> {
-        let dir = env::temp_dir().join(format!("lockwright-tables-{}", process::id()));
-        for arm in [Arm::Before, Arm::Rollup] {
-            let ledgers = dir.join(ledgers(arm));
-            fs::create_dir_all(&ledgers)
-                .map_err(|error| format!("{}: {error}", ledgers.display()))?;
-        }
-        Ok(Self(dir))
+/// A directory of our own with those for the ledgers, gone with the result.
+fn scratch() -> Result<TempDir, String> {
+    let dir = TempDir::with_prefix("lockwright-tables-")
+        .map_err(|error| format!("no temporary directory: {error}"))?;
+    for arm in [Arm::Before, Arm::Rollup] {
+        let ledgers = dir.path().join(ledgers(arm));
+        fs::create_dir(&ledgers).map_err(|error| format!("{}: {error}", ledgers.display()))?;
     }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    Ok(dir)
 }
 
 #[cfg(test)]
