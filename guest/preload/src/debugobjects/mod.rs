@@ -17,6 +17,9 @@ mod early;
 mod faults;
 pub mod frames;
 pub mod gone;
+// For the laboratory alone: pools without some of the kernel's patches.
+#[cfg_attr(feature = "pool-switches", path = "../../../../lab/unpatched/pools.rs")]
+mod pools;
 pub mod program;
 pub mod tell;
 mod threads;
@@ -24,11 +27,10 @@ pub mod timer;
 pub mod types;
 pub mod used;
 pub mod waiters;
-mod without_patches;
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use lockwright_engines::debugobjects::{Local, Objects, Place, Source, YIELDS};
+use lockwright_engines::debugobjects::{Local, Objects, Place};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::engines;
 use lockwright_ledger::rows::object::ObjectPools;
@@ -37,7 +39,7 @@ pub use self::bytes::{COND_IMPOSSIBLE, ONCE_DONE};
 pub use self::types::Type;
 
 use crate::hosts::{Host, nothing};
-use crate::os::{sys, time, tls};
+use crate::os::{time, tls};
 
 use crate::recorder::state;
 
@@ -92,7 +94,7 @@ fn start(_: &'static Header) {
     }
     faults::start();
     if !OBJECTS.is_on() && !OBJECTS.was_turned_off() {
-        OBJECTS.start(&SOURCE, without_patches::switches());
+        OBJECTS.start(&pools::SOURCE, pools::patches());
         early::import();
     }
     publish();
@@ -143,40 +145,4 @@ fn here(stack: u32) -> Place {
     // SAFETY: the calling thread's state, or null.
     let thread = unsafe { tls::get().as_ref() }.map_or(0, |thread| thread.id());
     Place { thread, stack, time_ns: time::now_ns() }
-}
-
-/// Memory for the engine: mappings of its own, so that the program's allocator is not involved.
-static SOURCE: Source = Source { map, unmap, relax };
-
-fn relax(turn: u32) {
-    if turn < YIELDS { sys::yield_now() } else { sys::sleep_ns(1_000_000) }
-}
-
-fn map(bytes: usize) -> *mut u8 {
-    let (prot, flags) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // Twice as much has a part that is aligned to its size.
-    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
-    let at = unsafe { sys::mmap(2 * bytes, prot, flags, -1) };
-    if at <= 0 {
-        return core::ptr::null_mut();
-    }
-    let (at, aligned) = (at as usize, (at as usize).next_multiple_of(bytes));
-    // SAFETY: the parts of our mapping before and after, which nobody uses.
-    unsafe {
-        if aligned != at {
-            sys::munmap(at as *mut u8, aligned - at);
-        }
-        if aligned + bytes != at + 2 * bytes {
-            sys::munmap((aligned + bytes) as *mut u8, at + bytes - aligned);
-        }
-    }
-    aligned as *mut u8
-}
-
-/// # Safety
-/// The range is a mapping of ours that nobody uses any more.
-unsafe fn unmap(at: *mut u8, bytes: usize) {
-    // SAFETY: the caller promises a mapping of ours that nobody uses any more.
-    unsafe { sys::munmap(at, bytes) };
 }

@@ -6,6 +6,17 @@ pub mod atomic_sleep;
 mod attached;
 pub mod cond;
 mod cond_waits;
+// For the laboratory alone: what the kernel's patches changed.
+#[cfg_attr(
+    any(
+        feature = "unpatched-2",
+        feature = "unpatched-3",
+        feature = "unpatched-4",
+        feature = "unpatched-5"
+    ),
+    path = "../../../../lab/unpatched/fast_path.rs"
+)]
+mod fast_path;
 pub mod futex;
 pub mod left_held;
 pub mod life;
@@ -24,7 +35,6 @@ mod taken_signals;
 pub mod thread;
 mod trylocks;
 pub mod watch;
-mod without_patches;
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

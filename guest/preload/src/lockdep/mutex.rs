@@ -10,7 +10,7 @@ use lockwright_ledger::rows::mode;
 
 use super::acquire::Watched;
 use super::watch::{self, Blocking};
-use super::{misuse, without_patches};
+use super::{fast_path, misuse};
 use crate::callsite::{self, Return};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, kind_of, mutex_kind};
@@ -37,13 +37,10 @@ pub unsafe fn is_locked(m: Mutex) -> bool {
 /// The arguments keep the contract of `pthread_mutex_lock`; `stack` is where the call has put
 /// `site`.
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> c_int {
-    // SAFETY: `m` is the program's mutex; `raw` is this thread's own state, or the detached one
-    // without room.
-    let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
-    let Some((ident, chain)) = ident
-        .filter(|&ident| without_patches::acquires(ident))
-        .and_then(|ident| Some((ident, thread.chain(ident, 0)?)))
-    else {
+    // SAFETY: `m` is the program's mutex, whose stamp is read.
+    let ident = unsafe { identity::stamped_plain(m) };
+    let known = ident.and_then(|ident| Some((ident, fast_path::chain(ident, 0)?)));
+    let Some((ident, (thread, chain))) = known else {
         // SAFETY: the program's own arguments go on unchanged, and `stack` is where its call put
         // `site`.
         return unsafe { lock_otherwise(m, site, stack) };
@@ -395,14 +392,13 @@ unsafe fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: the next `pthread_mutex_trylock` gets the program's own `m` unchanged, as without us.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if result == 0 {
-        // SAFETY: `m` is the program's mutex, just taken; `raw` is this thread's own state, or has
-        // room for nothing.
-        let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
-        let is_known = ident.is_some_and(|ident| {
+        // SAFETY: `m` is the program's mutex, just taken, whose stamp is read.
+        let ident = unsafe { identity::stamped_plain(m) };
+        let reserved = ident.and_then(|ident| {
             // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
-            unsafe { watch::reserve_known_or_past(thread, ident, mode::TRY, site, back) }
+            unsafe { watch::reserve_known_or_past(ident, mode::TRY, site, back) }
         });
-        if is_known {
+        if let Some(thread) = reserved {
             thread.acquired(m as u64);
             return 0;
         }
@@ -440,28 +436,13 @@ unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
 /// # Safety
 /// The arguments keep the contract of `pthread_mutex_unlock`.
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
-    // SAFETY: this thread's own state, or the detached one, which is never written to and holds
-    // nothing.
-    let thread = unsafe { &mut *tls::raw() };
-    if !thread.is_innermost(m as u64) {
-        // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
-        return unsafe { unlock_otherwise(m) };
-    }
-    if without_patches::RELEASE {
-        // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without
-        // us.
-        let forward = || unsafe { real::pthread_mutex_unlock(m) };
-        let oddly = |thread: &mut ThreadState| misuse::released_oddly(thread, m as u64);
-        return without_patches::unlock(thread, m as u64, forward, oddly);
-    }
     // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
-    let result = unsafe { real::pthread_mutex_unlock(m) };
-    // The mutex may be gone by now: even its address comes from the entry.
-    if result == 0 && thread.release_top() {
-        return result;
+    let forward = |_: &mut ThreadState| unsafe { real::pthread_mutex_unlock(m) };
+    match fast_path::unlock(m as u64, forward, misuse::top_unlocked_oddly) {
+        Some(result) => result,
+        // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
+        None => unsafe { unlock_otherwise(m) },
     }
-    misuse::top_unlocked_oddly(thread, result);
-    result
 }
 
 /// Not the innermost, or not held at all.

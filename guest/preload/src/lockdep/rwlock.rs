@@ -9,7 +9,7 @@ use lockwright_glibc::table::rwlock;
 use lockwright_ledger::rows::{event, lock_kind, mode};
 
 use super::acquire::Watched;
-use super::{misuse, watch, without_patches};
+use super::{fast_path, misuse, watch};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::{first_use, inherited};
@@ -50,6 +50,30 @@ impl Watched for pthread_rwlock_t {
 /// # Safety
 /// The arguments keep the contract of `pthread_rwlock_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
+    let forward = |thread: &mut ThreadState| {
+        thread.did(event::RWLOCK);
+        // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without
+        // us.
+        unsafe { real::pthread_rwlock_unlock(l) }
+    };
+    let slow = |thread: &mut ThreadState, result| {
+        if result == 0 {
+            watch::released(thread, l as u64, None);
+        }
+    };
+    match fast_path::unlock(l as u64, forward, slow) {
+        Some(result) => result,
+        // SAFETY: the program's own `l` goes on unchanged, as `pthread_rwlock_unlock` would get it.
+        None => unsafe { unlock_otherwise(l) },
+    }
+}
+
+/// Not the innermost, or not held at all.
+///
+/// # Safety
+/// `l` is the lock of the program's call of `pthread_rwlock_unlock`.
+#[cold]
+unsafe fn unlock_otherwise(l: RwLock) -> c_int {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
         // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without
@@ -59,31 +83,6 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
         return result;
     };
     thread.did(event::RWLOCK);
-    if !thread.is_innermost(l as u64) {
-        // SAFETY: the program's own `l` goes on unchanged, as `pthread_rwlock_unlock` would get it.
-        return unsafe { unlock_otherwise(l, thread) };
-    }
-    if without_patches::RELEASE {
-        // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without
-        // us.
-        let forward = || unsafe { real::pthread_rwlock_unlock(l) };
-        let oddly = |thread: &mut ThreadState| watch::released(thread, l as u64, None);
-        return without_patches::unlock(thread, l as u64, forward, oddly);
-    }
-    // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without us.
-    let result = unsafe { real::pthread_rwlock_unlock(l) };
-    if result == 0 {
-        watch::released(thread, l as u64, None);
-    }
-    result
-}
-
-/// Not the innermost, or not held at all.
-///
-/// # Safety
-/// `l` is the lock of the program's call of `pthread_rwlock_unlock`.
-#[cold]
-unsafe fn unlock_otherwise(l: RwLock, thread: &mut ThreadState) -> c_int {
     // SAFETY: the program passed `l` to this call, so it points to its lock, as `destroyed` asks.
     if let Some(destroyed) = unsafe { identity::destroyed(l) } {
         misuse::used_after_destroy(thread, l as u64, &destroyed);

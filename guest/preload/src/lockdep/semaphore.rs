@@ -12,7 +12,7 @@ use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{event, finding_kind, mode};
 
 use super::watch::{self, Blocking};
-use super::{cond, left_held, misuse, sync, trylocks};
+use super::{cond, fast_path, left_held, misuse, sync, trylocks};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
@@ -76,13 +76,11 @@ fn hand_over(thread: Option<&mut ThreadState>, s: Semaphore, ident: Ident) {
 /// # Safety
 /// The arguments keep the contract of `sem_post`.
 pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
-    // SAFETY: this thread's own state, or the detached one, which is never written to and holds
-    // nothing.
-    let thread = unsafe { &mut *tls::raw() };
-    if !thread.is_innermost(s as u64) || thread.in_signal() != 0 {
+    let holder = fast_path::holder(s as u64);
+    let Some(thread) = holder.filter(|thread| thread.in_signal() == 0) else {
         // SAFETY: the program's own `s` goes on unchanged, as `sem_post` would get it.
         return unsafe { post_otherwise(s) };
-    }
+    };
     // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
     let result = unsafe { real::sem_post(s) };
     // It may be gone by now, even from the entry: a handler, too, may have posted it.

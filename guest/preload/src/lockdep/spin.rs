@@ -7,7 +7,7 @@ use libc::pthread_spinlock_t;
 use lockwright_engines::lockdep::ThreadState;
 
 use super::acquire::Watched;
-use super::{misuse, watch, without_patches};
+use super::{fast_path, misuse, watch};
 use crate::libc::real;
 use crate::lock_id::by_address::{SpinLock, spin_lock};
 use crate::lock_id::identity::{self, Birth};
@@ -44,7 +44,15 @@ fn free_word() -> c_int {
 /// # Safety
 /// `l` is the spinlock of the program's call of `pthread_spin_unlock`.
 #[cold]
-unsafe fn unlock_otherwise(l: Spin, thread: &mut ThreadState) -> c_int {
+unsafe fn unlock_otherwise(l: Spin) -> c_int {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else {
+        // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without
+        // us.
+        let result = unsafe { real::pthread_spin_unlock(l) };
+        inherited::unlocked(l as u64);
+        return result;
+    };
     // SAFETY: the program passed `l` to be unlocked: it is its spinlock, one aligned word, read as
     // volatile.
     let is_free = unsafe { l.cast_const().read_volatile() } == free_word();
@@ -68,28 +76,12 @@ unsafe fn unlock_otherwise(l: Spin, thread: &mut ThreadState) -> c_int {
 /// # Safety
 /// The arguments keep the contract of `pthread_spin_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
-    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    let Some(thread) = (unsafe { tls::get().as_mut() }) else {
-        // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without
-        // us.
-        let result = unsafe { real::pthread_spin_unlock(l) };
-        inherited::unlocked(l as u64);
-        return result;
-    };
-    if thread.is_innermost(l as u64) {
-        if without_patches::RELEASE {
-            // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as
-            // without us.
-            let forward = || unsafe { real::pthread_spin_unlock(l) };
-            let oddly = |thread: &mut ThreadState| watch::released(thread, l as u64, None);
-            return without_patches::unlock(thread, l as u64, forward, oddly);
-        }
-        // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without
-        // us.
-        let result = unsafe { real::pthread_spin_unlock(l) };
-        watch::released(thread, l as u64, None);
-        return result;
+    // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without us.
+    let forward = |_: &mut ThreadState| unsafe { real::pthread_spin_unlock(l) };
+    let slow = |thread: &mut ThreadState, _| watch::released(thread, l as u64, None);
+    match fast_path::unlock(l as u64, forward, slow) {
+        Some(result) => result,
+        // SAFETY: the program's own `l` goes on unchanged, as `pthread_spin_unlock` would get it.
+        None => unsafe { unlock_otherwise(l) },
     }
-    // SAFETY: the program's own `l` goes on unchanged, as `pthread_spin_unlock` would get it.
-    unsafe { unlock_otherwise(l, thread) }
 }

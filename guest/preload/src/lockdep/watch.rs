@@ -7,7 +7,7 @@ use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAMES, ThreadState};
 
 pub use super::attached::thread;
-use super::{attached, left_held, misuse, without_patches};
+use super::{attached, fast_path, left_held, misuse};
 use crate::callsite::{self, Return};
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
@@ -68,10 +68,12 @@ pub fn reserve<T: Identify>(
     mode: u16,
     site: u64,
 ) -> Option<&'static mut ThreadState> {
-    // SAFETY: wrappers are given valid locks; as `thread`, and a detached thread has no room.
-    let (ident, thread) = unsafe { (identity::stamped(lock), &mut *tls::raw()) };
-    let ident = ident?;
-    (without_patches::acquires(ident) && thread.reserve_known(ident, mode, site)).then_some(thread)
+    // SAFETY: wrappers are given valid locks, whose stamp is read.
+    let ident = unsafe { identity::stamped(lock) }?;
+    let (thread, chain) = fast_path::chain(ident, mode)?;
+    let probe = thread.known(chain, site)?;
+    thread.reserve_in(chain, ident, mode, site, probe);
+    Some(thread)
 }
 
 /// Looks the acquisition up, records it if it is new (before it may block), and reserves its
@@ -99,26 +101,24 @@ pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Ret
     is_known || before_slowly(thread, lock, back)
 }
 
-/// As [`ThreadState::reserve_known`], past wrappers where the site is not known as it is.
+/// As [`reserve`], past wrappers where the site is not known as it is.
 ///
 /// # Safety
 /// As for [`before_past`].
 #[inline(always)]
-#[must_use]
 pub unsafe fn reserve_known_or_past(
-    thread: &mut ThreadState,
     ident: Ident,
     mode: u16,
     site: u64,
     back: Return,
-) -> bool {
-    let Some(chain) = thread.chain(ident, mode) else { return false };
+) -> Option<&'static mut ThreadState> {
+    let (thread, chain) = fast_path::chain(ident, mode)?;
     if let Some(probe) = thread.known(chain, site) {
         thread.reserve_in(chain, ident, mode, site, probe);
-        return true;
+        return Some(thread);
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
-    unsafe { reserve_past(thread, chain, ident, mode, site, back) }
+    unsafe { reserve_past(thread, chain, ident, mode, site, back) }.then_some(thread)
 }
 
 /// The rest of [`reserve_known_or_past`]: what `site` alone is not known for.

@@ -1,7 +1,7 @@
-//! The gain of each of the patches that made lockdep fast: the preload library as it ships
-//! against builds with one of them undone (guest/preload/src/lockdep/without_patches.rs), in a
-//! lock-heavy program of many threads. The control is the shipped library against a copy of itself:
-//! patch 1 removed what nobody called.
+//! The gain of each of the patches that made lockdep fast: the preload library as it ships against
+//! builds with one of them undone (lab/unpatched/fast_path.rs), in a lock-heavy program of many
+//! threads. The control is the shipped library against a copy of itself: patch 1 removed what nobody
+//! called.
 
 use std::fmt::Write;
 use std::fs;
@@ -180,7 +180,7 @@ impl Switches {
             None => Ok(()),
             Some(count) => Err(format!(
                 "\"{}\" adds no instructions to a {}: {:.1}, and {:.1} as it ships; see \
-                 guest/preload/src/lockdep/without_patches.rs",
+                 lab/unpatched/fast_path.rs",
                 count.switch.name, count.lock, count.unpatched, count.patched
             )),
         }

@@ -4,7 +4,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::types::OwnType;
-use crate::debugobjects::{map, unmap};
+use crate::debugobjects::pools::{map, unmap};
 
 /// Room for a type, null if there is none: pages, taken piece by piece.
 pub fn allocate() -> *mut OwnType {
