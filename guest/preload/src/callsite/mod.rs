@@ -10,7 +10,7 @@
 //!
 //! Nothing is known of an address at first. While it is **undecided**, each lock taken there makes
 //! it a candidate: the lock's entry remembers the frame that the address is in, and its release,
-//! which goes the slow way, sees whether that frame is still there. Once it was not, or it was a
+//! which takes the slow path, sees whether that frame is still there. Once it was not, or it was a
 //! few times, the address is decided for good. Until then, each call chain is a site of its own, so
 //! that the records are right either way.
 //!

@@ -58,7 +58,7 @@ macro_rules! translate {
 /// The arguments keep the contract of `mtx_lock`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn mtx_lock<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: a C11 mutex is a pthread mutex here, and the program passed its own `m` to be locked.
-    translated(unsafe { mutex::lock_slowly::<E>(m, site, back) })
+    translated(unsafe { mutex::lock_slow::<E>(m, site, back) })
 }
 
 /// `mtx_trylock`.

@@ -26,10 +26,10 @@ static STDIO_USED: AtomicU8 = AtomicU8::new(0);
 /// Where the next of each is, 0 until it has been looked up.
 static NEXT: [AtomicUsize; Guarded::COUNT as usize] =
     [const { AtomicUsize::new(0) }; Guarded::COUNT as usize];
-/// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and
+/// Where the stub of each goes: to [`guard_slow`] until the next has been looked up, then to that, and
 /// to that of [`checked`] once the program has a handler of signals.
 pub static TARGETS: [AtomicPtr<()>; Guarded::COUNT as usize] =
-    [const { AtomicPtr::new(rarely as *mut ()) }; Guarded::COUNT as usize];
+    [const { AtomicPtr::new(guard_slow as *mut ()) }; Guarded::COUNT as usize];
 
 /// The program has had a handler of signals.
 static HANDLERS: AtomicBool = AtomicBool::new(false);
@@ -106,10 +106,10 @@ macro_rules! checked {
                     "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
                     "mov r10, fs:[r10]",
                     "cmp dword ptr [r10 + {in_signal}], 0",
-                    "jne {rarely}",
+                    "jne {slow}",
                     "mov r10, [r10 + {open}]",
                     "test r10, [rip + {unseen} + {slot}]",
-                    "jnz {rarely}",
+                    "jnz {slow}",
                     "lea r10, [rip + {next}]",
                     "jmp qword ptr [r10 + 8 * r11]",
                     in_signal = const offset_of!(Thread, in_signal),
@@ -117,7 +117,7 @@ macro_rules! checked {
                     unseen = sym UNSEEN,
                     slot = const $group as usize * 8,
                     next = sym NEXT,
-                    rarely = sym rarely,
+                    slow = sym guard_slow,
                 )
             }
         )*
@@ -154,7 +154,7 @@ fn used_outside(thread: &ThreadState, group: u64) {
 /// # Safety
 /// Jumped to as the functions above are: `r11` has an index below `Guarded::NAMES.len()`.
 #[unsafe(naked)]
-unsafe extern "C" fn rarely() {
+unsafe extern "C" fn guard_slow() {
     naked_asm!(
         "push rbp",
         "mov rbp, rsp",
@@ -202,10 +202,10 @@ unsafe extern "C" fn rarely() {
 }
 
 /// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer
-/// and the return address to it, as [`rarely`] has pushed and found them.
+/// and the return address to it, as [`guard_slow`] has pushed and found them.
 ///
 /// # Safety
-/// `index` is one of a guarded function; `frame` points to the two words that `rarely` pushed.
+/// `index` is one of a guarded function; `frame` points to the two words that `guard_slow` pushed.
 unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
     let group = Guarded::GROUPS[index];
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
@@ -232,7 +232,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
             detail: u64::from(thread.in_signal()),
             ..Misuse::new(finding_kind::UNSAFE_CALL, group, Ident::NONE)
         };
-        // SAFETY: `rarely` has pushed these two words, and its frame is there until this returns.
+        // SAFETY: `guard_slow` has pushed these two words, and its frame is there until this returns.
         let [rbp, pc] = unsafe { *frame };
         let from = Frame { pc, rsp: frame as u64 + 16, rbp };
         misuse::tell_from(thread, &what, &mut |frames| unwind::capture_from(frames, from));
@@ -243,7 +243,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
 /// Where the next `free` is, 0 until it has been looked up.
 static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
 /// As [`TARGETS`].
-static TARGET_FREE: AtomicPtr<()> = AtomicPtr::new(free_rarely as *mut ());
+static TARGET_FREE: AtomicPtr<()> = AtomicPtr::new(free_slow as *mut ());
 
 /// Stands in front of the C library's `free`.
 ///
@@ -258,12 +258,12 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
         "and eax, {mask}",
         "lea rcx, [rip + {pages}]",
         "cmp byte ptr [rcx + rax], 0",
-        "jne {rarely}",
+        "jne {slow}",
         "jmp qword ptr [rip + {target}]",
         mask = const pages::PAGES - 1,
         pages = sym pages::LOCK_PAGES,
         target = sym TARGET_FREE,
-        rarely = sym free_rarely,
+        slow = sym free_slow,
     )
 }
 
@@ -277,11 +277,11 @@ unsafe extern "C" fn free_checked(block: *mut c_void) {
         "mov rax, qword ptr [rip + lockwright_thread@GOTTPOFF]",
         "mov rax, fs:[rax]",
         "cmp dword ptr [rax + {in_signal}], 0",
-        "jne {rarely}",
+        "jne {slow}",
         "jmp qword ptr [rip + {next}]",
         in_signal = const offset_of!(Thread, in_signal),
         next = sym NEXT_FREE,
-        rarely = sym free_rarely,
+        slow = sym free_slow,
     )
 }
 
@@ -296,7 +296,7 @@ fn next_free() -> usize {
 
 /// # Safety
 /// `block` is null or a live block of the program's allocator, as for `free`.
-unsafe extern "C" fn free_rarely(block: *mut c_void) {
+unsafe extern "C" fn free_slow(block: *mut c_void) {
     type Free = unsafe extern "C" fn(*mut c_void);
     let next = next_free();
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.

@@ -59,12 +59,12 @@ pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
 /// # Safety
 /// The arguments keep the contract of `pthread_mutex_lock`; the stub passes `site` and `back`.
 #[inline(never)]
-pub unsafe extern "C-unwind" fn lock_slowly<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
+pub unsafe extern "C-unwind" fn lock_slow<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
     let call = Call { lock: m, mode: 0, site, back };
     // SAFETY: the next `pthread_mutex_lock` gets the program's own `m` unchanged, as without us.
     let block = move |m| unsafe { real::pthread_mutex_lock(m) };
-    // SAFETY: this wrapper for lockdep, `lock_slowly::<Lockdep>`, gets the same call's arguments.
-    let by_lockdep = || unsafe { lock_slowly::<Lockdep>(m, site, back) };
+    // SAFETY: this wrapper for lockdep, `lock_slow::<Lockdep>`, gets the same call's arguments.
+    let by_lockdep = || unsafe { lock_slow::<Lockdep>(m, site, back) };
     // SAFETY: `call.lock` is the lock that the program passed to be taken, as the engine requires.
     unsafe { E::acquire(call, || true, block, by_lockdep) }
 }

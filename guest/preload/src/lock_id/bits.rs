@@ -42,11 +42,11 @@ pub fn known(word: u64, bit: i32) -> Option<u64> {
 /// The address that stands for the lock, which is about to be taken. `None` if it is not to be
 /// watched.
 pub fn address(word: u64, bit: i32) -> Option<u64> {
-    known(word, bit).or_else(|| meet(word, bit))
+    known(word, bit).or_else(|| known_slow(word, bit))
 }
 
 #[cold]
-fn meet(word: u64, bit: i32) -> Option<u64> {
+fn known_slow(word: u64, bit: i32) -> Option<u64> {
     let number = u64::try_from(bit).ok().filter(|bit| *bit < MOST)? + 1;
     let bits = BITS.get(word);
     if !word.is_multiple_of(BYTES) || bits == Some(UNWATCHED) {

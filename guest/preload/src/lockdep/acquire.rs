@@ -1,4 +1,4 @@
-//! lockdep's way of acquiring a lock of any type. A mutex has a faster one for its simplest form
+//! How lockdep acquires a lock of any type. The simplest form of a mutex has a fast path of its own
 //! (`mutex.rs`).
 
 use core::ffi::c_int;
@@ -77,17 +77,18 @@ unsafe fn acquire<L: Watched>(
         // own.
         Some(thread) => unsafe { acquire_reserved(lock, thread, mode, block) },
         // SAFETY: the caller promises its lock, and the stub's `site` and `back`, as
-        // `acquire_otherwise` asks.
-        None => unsafe { acquire_otherwise(lock, site, back, mode, block) },
+        // `acquire_slow` asks.
+        None => unsafe { acquire_slow(lock, site, back, mode, block) },
     }
 }
 
-/// As [`acquire`], where the call site is not known as it is, or the lock or the thread is new.
+/// The slow path of [`acquire`]: the call site is not known as it is, or the lock or the thread is
+/// new.
 ///
 /// # Safety
 /// As for [`Watched::acquire`].
 #[inline(never)]
-unsafe fn acquire_otherwise<L: Watched>(
+unsafe fn acquire_slow<L: Watched>(
     lock: *mut L,
     site: u64,
     back: Return,

@@ -33,8 +33,9 @@ pub fn holder(address: u64) -> Option<&'static mut ThreadState> {
 }
 
 /// Unlocks the lock at `address` by `unlock`, if it is the innermost that the calling thread holds,
-/// and records that afterwards, outside the critical section. `slow` records what is no usual
-/// release: it gets the result of `unlock`. `None`: another lock is the innermost, or none.
+/// and records that afterwards, outside the critical section. `slow` is the slow path, for a call that
+/// failed or an entry that says there is more to do. It gets the result of `unlock`. `None`: another
+/// lock is the innermost, or none.
 #[inline(always)]
 pub fn unlock(
     address: u64,

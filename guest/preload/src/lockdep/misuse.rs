@@ -1,4 +1,4 @@
-//! Tells the engine of misuse: the rare paths of the wrappers end here.
+//! Reports misuse to the engine: the slow paths of the wrappers end here.
 
 use core::ffi::c_int;
 
@@ -91,15 +91,15 @@ pub fn unlock_refused_by(
     tell(thread, &what);
 }
 
-/// The innermost held lock was to be unlocked, and that was no usual release: the call failed, or
-/// the entry takes a closer look.
+/// The slow path of a release of the innermost held lock: the call failed, or the entry says that
+/// there is more to do.
 #[cold]
-pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
+pub fn unlocked_slow(thread: &mut ThreadState, result: c_int) {
     let Some(held) = thread.held().next_back() else { return };
     match result {
         // An inconsistent mutex that is held more than once says so each time, and counts all the
         // same.
-        0 | libc::ENOTRECOVERABLE => released_oddly(thread, held.addr),
+        0 | libc::ENOTRECOVERABLE => released_slow(thread, held.addr),
         // To the lock its owner is a kernel thread id, and a forked child's is another than its
         // parent's.
         libc::EPERM => {
@@ -109,10 +109,10 @@ pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
     }
 }
 
-/// The thread has unlocked a lock that it holds, but not the innermost, or one that its last owner
-/// left behind when it died.
+/// The slow path of a release: the thread has unlocked a lock that it holds, but not the innermost,
+/// or one that its last owner left behind when it died.
 #[cold]
-pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
+pub fn released_slow(thread: &mut ThreadState, addr: u64) {
     if thread.is_inconsistent(addr)
         && let Some(held) = thread.held_of(addr)
     {

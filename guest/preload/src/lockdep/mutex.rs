@@ -43,7 +43,7 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> 
     let Some((ident, (thread, chain))) = known else {
         // SAFETY: the program's own arguments go on unchanged, and `stack` is where its call put
         // `site`.
-        return unsafe { lock_otherwise(m, site, stack) };
+        return unsafe { lock_slow_with_frame(m, site, stack) };
     };
     let Some(probe) = thread.known(chain, site) else {
         // SAFETY: the program's own arguments go on unchanged, and `chain` is that of `ident` in
@@ -129,11 +129,11 @@ unsafe extern "C-unwind" fn lock_past_frames(
         // It was compiled to a call.
         "xor edx, edx",
         "xor ecx, ecx",
-        "jmp {slowly}",
+        "jmp {slow}",
         "2: mov rsi, rsp",
         "mov r9, rbp",
         "jmp {here}",
-        slowly = sym lock_slowly,
+        slow = sym lock_slow,
         here = sym lock_past_frames_at,
     )
 }
@@ -156,34 +156,34 @@ unsafe extern "C-unwind" fn lock_past_frames_at(
     let Some((deep, probe)) = found else {
         // SAFETY: the program's own `m` goes on unchanged, and `site` is the return address of its
         // call.
-        return unsafe { lock_slowly(m, site, Return::UNKNOWN) };
+        return unsafe { lock_slow(m, site, Return::UNKNOWN) };
     };
     thread.reserve_in(chain, ident, 0, deep, probe);
     // SAFETY: the entry was just reserved for the program's mutex, as `lock_reserved` asks.
     unsafe { lock_reserved(m, thread) }
 }
 
-/// [`lock_slowly`] with the caller's frame pointer: as [`lock_past_frames`], it is jumped to.
+/// [`lock_slow`] with the caller's frame pointer: as [`lock_past_frames`], it is jumped to.
 ///
 /// # Safety
 /// As for [`lock`]; jumped to, stack and registers are as the program called.
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
+unsafe extern "C-unwind" fn lock_slow_with_frame(m: Mutex, site: u64, stack: *const u64) -> c_int {
     naked_asm!(
         "xor ecx, ecx",
         "cmp rdx, rsp",
         "cmove rcx, rbp",
-        "jmp {slowly}",
-        slowly = sym lock_slowly,
+        "jmp {slow}",
+        slow = sym lock_slow,
     )
 }
 
-/// As [`lock`], for any mutex.
+/// The slow path of [`lock`], for any mutex.
 ///
 /// # Safety
 /// The arguments keep the contract of `pthread_mutex_lock`; the stub passes `site` and `back`.
 #[inline(never)]
-unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
+unsafe extern "C-unwind" fn lock_slow(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: `m` is the program's own mutex, which goes on unchanged; the stub passed `site` and
     // `back`.
     unsafe {
@@ -212,7 +212,7 @@ impl Watched for pthread_mutex_t {
         unsafe { acquire(m, thread, lock, back, || block(m)) }
     }
 
-    /// The fast path is that of [`lock`], after the fact.
+    /// The fast path of [`lock`], after the trylock succeeded.
     #[inline(always)]
     unsafe fn try_acquire(m: Mutex, _mode: u16, site: u64, back: Return) -> c_int {
         // SAFETY: the caller promises its mutex, and the stub's `site` and `back`, as `trylock`
@@ -404,15 +404,15 @@ unsafe fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
         }
     }
     // SAFETY: the program's own `m` goes on unchanged, with the answer that its trylock got.
-    unsafe { tried_slowly(m, site, back, result) }
+    unsafe { trylock_slow(m, site, back, result) }
 }
 
-/// As [`trylock`], for any mutex and `result`.
+/// The slow path of [`trylock`], for any mutex and `result`.
 ///
 /// # Safety
 /// As for [`trylock`], of which `result` is the answer.
 #[inline(never)]
-unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_int {
+unsafe fn trylock_slow(m: Mutex, site: u64, back: Return, result: c_int) -> c_int {
     if (result == 0 || result == libc::EOWNERDEAD)
         && let Some((thread, ident)) = watch::subject(m)
     {
@@ -438,19 +438,19 @@ unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
     // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     let forward = |_: &mut ThreadState| unsafe { real::pthread_mutex_unlock(m) };
-    match fast_path::unlock(m as u64, forward, misuse::top_unlocked_oddly) {
+    match fast_path::unlock(m as u64, forward, misuse::unlocked_slow) {
         Some(result) => result,
         // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
-        None => unsafe { unlock_otherwise(m) },
+        None => unsafe { unlock_slow(m) },
     }
 }
 
-/// Not the innermost, or not held at all.
+/// The slow path of [`unlock`]: the mutex is not the innermost that is held, or is not held at all.
 ///
 /// # Safety
 /// `m` is the mutex of the program's call of `pthread_mutex_unlock`.
 #[inline(never)]
-unsafe fn unlock_otherwise(m: Mutex) -> c_int {
+unsafe fn unlock_slow(m: Mutex) -> c_int {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
         // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
@@ -481,8 +481,8 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     match (result, ident) {
-        // As in `top_unlocked_oddly`.
-        (0 | libc::ENOTRECOVERABLE, _) if held => misuse::released_oddly(thread, m as u64),
+        // As in `unlocked_slow`.
+        (0 | libc::ENOTRECOVERABLE, _) if held => misuse::released_slow(thread, m as u64),
         (0, Some(ident)) => misuse::bad_unlock(thread, m as u64, ident, locked),
         // A mutex that checks its owner.
         (libc::EPERM, Some(ident)) => misuse::unlock_refused(thread, m as u64, ident, result),

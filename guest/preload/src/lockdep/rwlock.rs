@@ -64,16 +64,16 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
     match fast_path::unlock(l as u64, forward, slow) {
         Some(result) => result,
         // SAFETY: the program's own `l` goes on unchanged, as `pthread_rwlock_unlock` would get it.
-        None => unsafe { unlock_otherwise(l) },
+        None => unsafe { unlock_slow(l) },
     }
 }
 
-/// Not the innermost, or not held at all.
+/// The slow path of [`unlock`]: the lock is not the innermost that is held, or is not held at all.
 ///
 /// # Safety
 /// `l` is the lock of the program's call of `pthread_rwlock_unlock`.
 #[cold]
-unsafe fn unlock_otherwise(l: RwLock) -> c_int {
+unsafe fn unlock_slow(l: RwLock) -> c_int {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
         // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without

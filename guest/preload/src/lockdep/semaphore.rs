@@ -79,21 +79,24 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
     let holder = fast_path::holder(s as u64);
     let Some(thread) = holder.filter(|thread| thread.in_signal() == 0) else {
         // SAFETY: the program's own `s` goes on unchanged, as `sem_post` would get it.
-        return unsafe { post_otherwise(s) };
+        return unsafe { post_slow(s) };
     };
     // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
     let result = unsafe { real::sem_post(s) };
     // It may be gone by now, even from the entry: a handler, too, may have posted it.
     if result == 0 && !thread.release_innermost(s as u64) {
-        misuse::released_oddly(thread, s as u64);
+        misuse::released_slow(thread, s as u64);
     }
     result
 }
 
+/// The slow path of [`post`]: the thread does not hold the semaphore as its innermost lock, or runs a
+/// handler.
+///
 /// # Safety
 /// `s` is the semaphore of the program's call of `sem_post`.
 #[inline(never)]
-unsafe fn post_otherwise(s: Semaphore) -> c_int {
+unsafe fn post_slow(s: Semaphore) -> c_int {
     // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `stamped`
     // asks.
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
@@ -110,7 +113,7 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
             let result = unsafe { real::sem_post(s) };
             if result == 0 {
-                misuse::released_oddly(thread, s as u64);
+                misuse::released_slow(thread, s as u64);
             }
             result
         }

@@ -39,12 +39,12 @@ fn free_word() -> c_int {
     WORD.load(Relaxed)
 }
 
-/// Not the innermost, or not held at all.
+/// The slow path of [`unlock`]: the lock is not the innermost that is held, or is not held at all.
 ///
 /// # Safety
 /// `l` is the spinlock of the program's call of `pthread_spin_unlock`.
 #[cold]
-unsafe fn unlock_otherwise(l: Spin) -> c_int {
+unsafe fn unlock_slow(l: Spin) -> c_int {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
         // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without
@@ -82,6 +82,6 @@ pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
     match fast_path::unlock(l as u64, forward, slow) {
         Some(result) => result,
         // SAFETY: the program's own `l` goes on unchanged, as `pthread_spin_unlock` would get it.
-        None => unsafe { unlock_otherwise(l) },
+        None => unsafe { unlock_slow(l) },
     }
 }

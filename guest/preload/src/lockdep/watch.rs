@@ -25,17 +25,18 @@ pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState,
     // SAFETY: wrappers are given valid locks; what `thread` says about the state.
     match unsafe { (state.as_mut(), identity::stamped(lock)) } {
         (Some(thread), Some(ident)) => Some((thread, ident)),
-        _ => unknown(lock),
+        _ => subject_slow(lock),
     }
 }
 
+/// The slow path of [`subject`]: the thread is new, or the lock carries no stamp.
 #[cold]
-fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
-    slow_cost::measured(|| meet(lock))
+fn subject_slow<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
+    slow_cost::measured(|| identified(lock))
 }
 
-/// The calling thread meets a lock that carries no stamp.
-fn meet<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
+/// The calling thread, attached, and the lock with an identity.
+fn identified<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
     let thread = thread()?;
     // SAFETY: wrappers are given valid locks, whose bytes `destroyed` reads.
     if let Some(destroyed) = unsafe { identity::destroyed(lock) } {
@@ -82,7 +83,7 @@ pub fn reserve<T: Identify>(
 #[must_use]
 pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {
     let lock = Acquisition { addr, ident, mode, site };
-    thread.reserve_known(ident, mode, site) || before_slowly(thread, lock, Return::UNKNOWN)
+    thread.reserve_known(ident, mode, site) || before_slow(thread, lock, Return::UNKNOWN)
 }
 
 /// As [`before`] where the site is not known as it is: looks past wrappers, from the call that
@@ -98,7 +99,7 @@ pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Ret
         .chain(ident, mode)
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
         .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
-    is_known || before_slowly(thread, lock, back)
+    is_known || before_slow(thread, lock, back)
 }
 
 /// As [`reserve`], past wrappers where the site is not known as it is.
@@ -145,7 +146,7 @@ unsafe fn reserve_past(
 
 #[cold]
 #[inline(never)]
-fn before_slowly(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
+fn before_slow(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
     slow_cost::measured(|| record(thread, lock, back))
 }
 
@@ -393,12 +394,14 @@ pub unsafe fn tried_past(thread: &mut ThreadState, lock: Acquisition, back: Retu
 #[inline(always)]
 pub fn released(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     if !thread.release_innermost(address) {
-        released_deeper(thread, address, ident);
+        released_slow(thread, address, ident);
     }
 }
 
+/// The slow path of [`released`]: the lock is not the innermost, or its entry says that there is
+/// more to do.
 #[cold]
-fn released_deeper(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
+fn released_slow(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     misuse::pinned(thread, address);
     hands_over(thread, address);
     callsite::released(thread, address);

@@ -1,4 +1,4 @@
-//! lockmeter's way of acquiring a lock of any type. A mutex has a faster one for its simplest form
+//! How lockmeter acquires a lock of any type. The simplest form of a mutex has a fast path of its own
 //! (`mutex.rs`).
 
 use core::ffi::c_int;
@@ -102,7 +102,7 @@ unsafe fn attempt<L: Counted>(
     let recurs = unsafe { may_recur(lock, thread) };
     spot.cell.begin();
     if recurs {
-        return had_perhaps_again(lock as u64, thread, spot, try_lock(), rejects);
+        return attempt_slow(lock as u64, thread, spot, try_lock(), rejects);
     }
     let since = hold::begin(thread, lock as u64, spot, mode != 0);
     let result = try_lock();
@@ -115,11 +115,11 @@ unsafe fn attempt<L: Counted>(
     result
 }
 
-/// A lock, which the thread may have held already, was tried for. Its entry is not made yet: what
-/// the thread has held so far tells.
+/// The slow path of [`attempt`]: the thread has tried for a lock that it may have held already. Its
+/// entry is not made yet, so the entries say what the thread has held so far.
 #[cold]
 #[inline(never)]
-fn had_perhaps_again(
+fn attempt_slow(
     addr: u64,
     thread: &mut MeterThread,
     spot: Spot,
@@ -159,7 +159,7 @@ pub unsafe fn waited_for<L: Counted>(
         let recurs = unsafe { may_recur(lock, thread) };
         spot.cell.begin();
         if recurs {
-            return had_perhaps_again(lock as u64, thread, spot, block(lock), false);
+            return attempt_slow(lock as u64, thread, spot, block(lock), false);
         }
         hold::begin(thread, lock as u64, spot, false);
         let result = block(lock);

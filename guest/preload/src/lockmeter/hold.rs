@@ -78,8 +78,7 @@ pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> 
     // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
     // nothing.
     let thread = unsafe { &mut *tls::raw() };
-    // What has more to do than this goes the other way from here, so that this way keeps nothing
-    // for it.
+    // The slow paths leave from here, so that the fast path keeps nothing for them.
     let Some(hold) = thread.innermost_uncounted(addr) else {
         return release_counted(thread, addr, unlock);
     };
@@ -103,8 +102,8 @@ pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> 
     result
 }
 
-/// As [`release`], of a lock that somebody may wait for. Not rare: as long as one sleeps, each of
-/// the others' holds ends here.
+/// The slow path of [`release`], of a lock that somebody may wait for. Not rare: as long as one
+/// sleeps, each of the others' holds ends here.
 #[inline(never)]
 fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     // Asked once more, rather than handed over, for the sake of those that nobody waits for.
@@ -122,7 +121,7 @@ fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_in
     result
 }
 
-/// As [`release`], of a lock whose acquisition has been counted.
+/// The slow path of [`release`], of a lock whose acquisition has been counted.
 #[inline(never)]
 pub fn release_counted(
     thread: &mut MeterThread,
@@ -177,8 +176,7 @@ pub fn end_innermost(
     hold: Ending,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
-    // What has more to do than this goes the other way from here, so that this way keeps nothing
-    // for it.
+    // The slow paths leave from here, so that the fast path keeps nothing for them.
     if BOARDS.is_waited_for(addr) || (hold.since != 0 && !clock::is_tsc()) {
         return end(thread, addr, unlock);
     }

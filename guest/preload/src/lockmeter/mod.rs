@@ -224,12 +224,13 @@ pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread,
     // SAFETY: wrappers are given valid locks; the meter is null or this thread's own.
     match unsafe { (tls::get().as_mut(), identity::stamped(lock)) } {
         (Some(thread), Some(ident)) => Some((thread, ident)),
-        _ => unknown(lock),
+        _ => subject_slow(lock),
     }
 }
 
+/// The slow path of [`subject`]: the thread has no meter, or the lock carries no stamp.
 #[cold]
-fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
+fn subject_slow<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
     let thread = thread()?;
     // SAFETY: wrappers are given valid locks, whose stamp `known` reads.
     let known = unsafe { identity::known(lock) };
@@ -271,12 +272,13 @@ fn spot_past(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
             return Some(Spot { cell, trial: None });
         }
     }
-    spot_slowly(thread, target)
+    spot_slow(thread, target)
 }
 
+/// The slow path of [`spot`]: the cell is new, or there is no room.
 #[cold]
 #[inline(never)]
-fn spot_slowly(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
+fn spot_slow(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     slow_cost::measured(|| find_or_make_spot(thread, target))
 }
 

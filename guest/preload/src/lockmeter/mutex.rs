@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
     let Some(ident) = ident else {
         // SAFETY: the program's own `m` goes on unchanged, and `stack` is where its call put
         // `site`.
-        return unsafe { lock_otherwise(m, site, stack) };
+        return unsafe { lock_slow_with_frame(m, site, stack) };
     };
     let Some(cell) = thread.known(key(ident.0 & WHAT.load(Relaxed), 0, site)) else {
         // SAFETY: the program's own `m` goes on unchanged, and `ident` is the one stamped into it.
@@ -65,7 +65,7 @@ unsafe extern "C-unwind" fn lock_past_wrappers<const EVERY: bool>(
         // SAFETY: the caller's `m` goes on unchanged, and `cell` is one of `thread`.
         Some((_, cell)) => unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) },
         // SAFETY: the caller's `m` goes on unchanged, and `stack` is where the call put `site`.
-        None => unsafe { lock_otherwise(m, site, stack) },
+        None => unsafe { lock_slow_with_frame(m, site, stack) },
     }
 }
 
@@ -84,7 +84,7 @@ unsafe fn lock_in<const EVERY: bool>(
     // SAFETY: the caller promises its mutex, whose kind is read.
     if unsafe { acquire::may_recur(m, thread) } {
         // SAFETY: the caller's `m` goes on unchanged, and `stack` is where the call put `site`.
-        return unsafe { lock_otherwise(m, site, stack) };
+        return unsafe { lock_slow_with_frame(m, site, stack) };
     }
     let since = hold::since_now::<EVERY>(thread);
     thread.acquired_uncounted(m as u64, cell, since);
@@ -95,16 +95,16 @@ unsafe fn lock_in<const EVERY: bool>(
     }
     // SAFETY: `m` is the caller's mutex, whose entry was made above and whose trylock answered
     // `result`.
-    unsafe { not_simply_had(m, site, result) }
+    unsafe { lock_in_slow(m, site, result) }
 }
 
-/// The trylock on the fast path did not simply take the mutex.
+/// The slow path of [`lock_in`]: its trylock did not simply take the mutex.
 ///
 /// # Safety
 /// `m` is the caller's mutex, whose entry `lock` has made; `result` is its trylock's answer.
 #[cold]
 #[inline(never)]
-unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
+unsafe fn lock_in_slow(m: Mutex, site: u64, result: c_int) -> c_int {
     // SAFETY: `lock` found this thread's own meter. Asked for once more, rather than kept over the
     // call.
     let thread = unsafe { &mut *tls::raw() };
@@ -124,28 +124,28 @@ unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
     }
 }
 
-/// [`lock_slowly`] with the caller's frame pointer. It is jumped to, as the last thing that is done
+/// [`lock_slow`] with the caller's frame pointer. It is jumped to, as the last thing that is done
 /// before, when registers are again as the program called; where it was compiled to a call there is
 /// none.
 ///
 /// # Safety
 /// As for [`lock`]; jumped to, registers are as the program called.
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
+unsafe extern "C-unwind" fn lock_slow_with_frame(m: Mutex, site: u64, stack: *const u64) -> c_int {
     naked_asm!(
         "xor ecx, ecx",
         "cmp rdx, rsp",
         "cmove rcx, rbp",
-        "jmp {slowly}",
-        slowly = sym lock_slowly,
+        "jmp {slow}",
+        slow = sym lock_slow,
     )
 }
 
-/// As [`lock`], for any mutex.
+/// The slow path of [`lock`], for any mutex.
 ///
 /// # Safety
 /// The arguments keep the contract of `pthread_mutex_lock`; the stub passes `site` and `back`.
-unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
+unsafe extern "C-unwind" fn lock_slow(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: the caller promises its mutex, and the stub's `site` and `back`; `pthread_mutex_lock`
     // gets `m` unchanged.
     unsafe { acquire::acquire(m, 0, site, back, |m| real::pthread_mutex_lock(m)) }

@@ -56,8 +56,8 @@ pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
         return hold::end_innermost(thread, l as u64, ending, unlock);
     }
     let Some(ending) = thread.innermost_shared(l as u64) else {
-        // SAFETY: the caller promises its lock, as `release_otherwise` asks.
-        return unsafe { release_otherwise(l, thread, unlock) };
+        // SAFETY: the caller promises its lock, as `release_slow` asks.
+        return unsafe { release_slow(l, thread, unlock) };
     };
     let now = hold::ending(l as u64, ending, true);
     // SAFETY: the caller still holds its lock, so its identity and row stay.
@@ -69,11 +69,13 @@ pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
+/// The slow path of [`release`]: the lock is not the innermost that the thread holds.
+///
 /// # Safety
 /// As for [`release`]; `thread` is the calling thread's meter.
 #[cold]
 #[inline(never)]
-unsafe fn release_otherwise(
+unsafe fn release_slow(
     l: RwLock,
     thread: &mut MeterThread,
     unlock: impl FnOnce() -> c_int,
