@@ -1,6 +1,6 @@
 //! lockdep's fast paths as they were before the patches of "locking/lockdep: Improve lockdep
 //! performance" (2018), as far as the patches mean something here. A feature of the preload library
-//! undoes each, and `guest/preload/src/lockdep/mod.rs` then compiles this file instead of
+//! undoes each, and `guest/preload/src/lockdep/locks/mod.rs` then compiles this file instead of
 //! `fast_path.rs`.
 //!
 //! | feature       | as it ships                                  | with the feature                    |
@@ -21,7 +21,7 @@ use lockwright_engines::lockdep::{Chain, Ident, ThreadState};
 pub use self::shipped::holder;
 use crate::recorder::state;
 
-#[path = "../../guest/preload/src/lockdep/fast_path.rs"]
+#[path = "../../guest/preload/src/lockdep/locks/fast_path.rs"]
 mod shipped;
 
 const CHECK_EVERY_ACQUIRE: bool = cfg!(feature = "unpatched-2");

@@ -1,5 +1,5 @@
-//! The engines' hosts: what each room of the program's side of an engine does at the turns of a
-//! process's life, and of its threads'. The table is `init.rs`'s, which alone knows all rooms.
+//! The engines' hosts: what the module of each engine does when the process, or one of its
+//! threads, begins, forks or ends. The table is in `init.rs`, which alone knows all modules.
 
 use lockwright_ledger::Header;
 
@@ -8,7 +8,7 @@ use crate::os::upcall::Upcall;
 /// Whether a thread has ended, by its kernel thread id, and whether it is the calling one.
 pub type HasEnded<'a> = &'a dyn Fn(u32, bool) -> bool;
 
-/// A room's part.
+/// The part of one module.
 pub struct Host {
     /// The engine, as the ledger's header has it.
     pub engine: u32,

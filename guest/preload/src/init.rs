@@ -9,18 +9,21 @@ use lockwright_ledger::rows::Text;
 use lockwright_ledger::{Header, Writer};
 
 use crate::hosts::{self, Host};
-use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded, libraries};
+use crate::interpose::{
+    self, allocation, both_engines, c11, execute, freed_memory, libraries, process_exit,
+    signal_unsafe,
+};
 use crate::libc::real;
 use crate::lock_id::{first_use, identity, inherited, spinning};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
-use crate::process::run::{self, MOST_DIRECTORY};
+use crate::process::run_dir::{self, MOST_DIRECTORY};
 use crate::process::{follow, fork};
 use crate::recorder::{slow_cost, state};
 #[cfg(not(test))]
 use crate::stack::forced_unwind;
 use crate::stack::{modules, python};
-use crate::threads::{ends, life, names};
+use crate::threads::{lifetime, names, unnoticed_ends};
 use crate::{callsite, debugobjects, layouts, lockdep, lockmeter};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
@@ -69,7 +72,7 @@ fn start() {
         core::ffi::CStr::from_ptr(value).to_bytes_with_nul()
     };
     // SAFETY: before any thread of the program.
-    if !unsafe { run::remember(wanted) } {
+    if !unsafe { run_dir::remember(wanted) } {
         return;
     }
     if !follow::is_wanted() || !may_have_threads() {
@@ -77,7 +80,7 @@ fn start() {
         return;
     }
     connect();
-    life::start();
+    lifetime::start();
     ask();
     interpose::follow_internal();
     if begin(0) {
@@ -85,15 +88,15 @@ fn start() {
         // SAFETY: the literal is NUL terminated, and nobody else runs yet that changes the
         // environment.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
-            allocate::track();
+            allocation::track();
         }
         c11::start();
         time::start();
         callsite::start();
         fork::register();
-        ending::start();
+        process_exit::start();
         hosts::each(|host| (host.attach)());
-        freed::start();
+        freed_memory::start();
         libraries::start();
     }
 }
@@ -107,10 +110,10 @@ fn connect() {
     state::BEGIN_CHILD.set(child);
     state::UNSEEN_FORK.set(fork::unseen);
     modules::UNLOADED.set(callsite::forget);
-    first_use::TELL.set(debugobjects::used::used_lock);
+    first_use::TELL.set(debugobjects::uses::used_lock);
     #[cfg(not(test))]
-    forced_unwind::UNWOUND.set(interpose::leave::unwound);
-    lockdep::signal::HANDLERS_BEGIN.set(guarded::handlers_begin);
+    forced_unwind::UNWOUND.set(interpose::abandoned_waits::unwound);
+    lockdep::signal::HANDLERS_BEGIN.set(signal_unsafe::handlers_begin);
     callsite::RELEASED.set(lockdep::left_held::released_elsewhere);
 }
 
@@ -153,7 +156,7 @@ fn ask() {
         monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
         bounces,
     });
-    lockdep::watch::MEASURE.set(both::timed);
+    lockdep::watch::MEASURE.set(both_engines::timed);
     lockdep::annotate::IS_METERED.set(lockmeter::is_metering);
     interpose::choose(lockdep::is_wanted());
     watch_idling();
@@ -219,7 +222,7 @@ fn begin(parent_token: u64) -> bool {
         header.start_ns.store(now, Relaxed);
         header.token.store(token, Relaxed);
         header.parent_token.store(parent_token, Relaxed);
-        for (word, value) in header.run.iter().zip(run::id_words()) {
+        for (word, value) in header.run.iter().zip(run_dir::id_words()) {
             word.store(value, Relaxed);
         }
         header.epoch.store(1, Relaxed);
@@ -273,7 +276,7 @@ fn begin(parent_token: u64) -> bool {
         (*header).libc_version.store(layouts::version_word(), Relaxed);
         (*header).layouts_differing.store(layouts::differing(), Relaxed);
         state::start(core);
-        guarded::begin();
+        signal_unsafe::begin();
         HOSTS.iter().for_each(|host| (host.start)(&*header));
     }
     true
@@ -284,7 +287,7 @@ const MOST_PATH: usize = MOST_DIRECTORY + 64;
 
 /// `<directory>/<pid>-<16 hex digits>.lwl`
 fn ledger_path(path: &mut [u8; MOST_PATH], pid: u32, token: u64) -> bool {
-    let directory = run::directory();
+    let directory = run_dir::directory();
     if directory.is_empty() {
         return false;
     }
@@ -372,7 +375,7 @@ fn child() {
 }
 
 extern "C" fn destructor() {
-    ends::look();
+    unnoticed_ends::look();
     hosts::each(|host| (host.finish)());
     state::with_core(|core| {
         names::refresh(core);

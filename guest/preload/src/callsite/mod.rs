@@ -19,9 +19,9 @@
 //! answered the thread then knows by the whole site, and [`known_past`] finds it in a few steps
 //! from wrapper to wrapper: one table maps a return address to "wrapper, frame size".
 
-mod admission;
-pub mod place;
+pub mod current_stack;
 pub mod releases;
+mod site_limit;
 mod step;
 mod verdict;
 
@@ -63,7 +63,7 @@ impl Site {
 
     /// The site is about to be recorded, for the call at `address`: there may be too many.
     pub fn admitted(self, address: u64) -> Self {
-        match self.id == address || admission::admit(self.id) {
+        match self.id == address || site_limit::admit(self.id) {
             true => self,
             false => Self { id: address, ..self },
         }
@@ -263,7 +263,7 @@ impl Walk {
             return call.pc;
         }
         let id = site::deep(self.wrappers, site::extend(self.hash, self.frame.pc));
-        if admission::is_open(id) { id } else { call.pc }
+        if site_limit::is_open(id) { id } else { call.pc }
     }
 }
 

@@ -9,9 +9,9 @@ use lockwright_ledger::rows::object::{
     ObjectFinding, ObjectType, object_end, object_fault, object_state, object_type,
 };
 
-use super::tell::is_inherited;
-use super::{OBJECTS, local, program, types};
-use crate::callsite::place;
+use super::lifetime::is_inherited;
+use super::{OBJECTS, local, types, user_objects};
+use crate::callsite::current_stack;
 use crate::os::{time, tls};
 use crate::recorder::state;
 use crate::stack::modules;
@@ -55,7 +55,7 @@ pub fn fault(fault: &Fault) {
     if is_counted && state::with_core(|core| repeated(core, fault, 0)) == Some(true) {
         return;
     }
-    let stack = if fault.here.stack == 0 { place::place() } else { fault.here.stack };
+    let stack = if fault.here.stack == 0 { current_stack::record() } else { fault.here.stack };
     if fault.fixed {
         // Recorded before.
         state::with_core(|core| {
@@ -65,7 +65,7 @@ pub fn fault(fault: &Fault) {
         });
         return;
     }
-    let hint = program::hint(fault);
+    let hint = user_objects::hint(fault);
     // SAFETY: the calling thread's state, or null.
     let thread = unsafe { tls::get().as_mut() };
     state::with_core(|core| {

@@ -1,33 +1,28 @@
 //! debugobjects in the program: tells the engine what becomes of locks and other synchronisation
 //! objects, and records the faults that the engine finds.
 //!
-//! The reports come from three sorts of wrappers: of init and destroy functions ([`tell`]), of
-//! functions that use an object ([`used`]), and of those that free memory ([`gone`]). Only objects
+//! The reports come from three sorts of wrappers: of init and destroy functions ([`lifetime`]), of
+//! functions that use an object ([`uses`]), and of those that free memory ([`freed_memory`]). Only objects
 //! that went through an init or destroy function are tracked. Statically initialised ones
 //! cost nothing: only their [`bytes`] are looked at.
 //!
 //! Whether an object is in use is looked up only when it matters. A waiter notes itself where it
 //! waits ([`waiters`]), and the engine is notified when something happens to the object meanwhile.
 
-pub mod around;
-pub mod attribute_calls;
-mod attributes;
 mod bytes;
-mod early;
 mod faults;
-pub mod frames;
-pub mod gone;
+mod lifetimes;
 // For the laboratory alone: pools without some of the kernel's patches.
 #[cfg_attr(feature = "pool-switches", path = "../../../../lab/unpatched/pools.rs")]
 mod pools;
-pub mod program;
-pub mod tell;
 mod threads;
 pub mod timer;
 pub mod types;
-pub mod used;
+pub mod user_objects;
 pub mod waiters;
 
+pub use self::lifetimes::{attribute_calls, frames, freed_memory, init_destroy, lifetime, uses};
+use self::lifetimes::{attributes, early_objects};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use lockwright_engines::debugobjects::{Local, Objects, Place};
@@ -95,7 +90,7 @@ fn start(_: &'static Header) {
     faults::start();
     if !OBJECTS.is_on() && !OBJECTS.was_turned_off() {
         OBJECTS.start(&pools::SOURCE, pools::patches());
-        early::import();
+        early_objects::import();
     }
     publish();
 }

@@ -9,7 +9,7 @@ use lockwright_engines::debugobjects::Local;
 
 use super::OBJECTS;
 use super::frames::Frames;
-use crate::threads::{ends, life};
+use crate::threads::{lifetime, unnoticed_ends};
 
 /// A thread's. Zeroed at its start.
 #[repr(C)]
@@ -57,7 +57,7 @@ pub fn local_ptr() -> *mut Local {
 /// The calling thread's part of the pools. A thread of whose end we shall not hear has none.
 pub fn local() -> Option<&'static Local> {
     let own = get();
-    if own.local.is_null() && ends::are_heard() && life::hear_of_end() {
+    if own.local.is_null() && unnoticed_ends::are_heard() && lifetime::hear_of_end() {
         own.local = OBJECTS.start_local();
     }
     // SAFETY: null, or the thread's until `ended`.
@@ -66,7 +66,7 @@ pub fn local() -> Option<&'static Local> {
 
 /// The calling thread ends.
 pub fn ended() {
-    super::gone::thread_ends();
+    super::freed_memory::thread_ends();
     super::waiters::unwound();
     let local = core::mem::replace(&mut get().local, null_mut());
     // SAFETY: the thread's own, which is not used any more.

@@ -13,9 +13,9 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use lockwright_engines::debugobjects::State;
 
-use crate::debugobjects::tell::{self, Before};
+use crate::debugobjects::lifetime::{self, Before};
 use crate::debugobjects::types::{self, ATTR, TIMER};
-use crate::debugobjects::used;
+use crate::debugobjects::uses;
 use crate::libc::real::{self, clockid_t, itimerspec, timer_t};
 use crate::os::{loader, timers};
 
@@ -61,7 +61,7 @@ fn forget_attributes_of(timer: timer_t) {
     /// Where they lie in the block.
     const ATTRIBUTES: u64 = 24;
     if is_glibcs(timer) && timer as i64 > 0 {
-        tell::forget(&ATTR, timer as u64 + ATTRIBUTES);
+        lifetime::forget(&ATTR, timer as u64 + ATTRIBUTES);
     }
 }
 
@@ -80,14 +80,14 @@ fn is_refused(timer: timer_t, result: c_int) -> bool {
 /// In a forked child, which has none of its parent's timers.
 pub fn forked() {
     if timers::forked() {
-        tell::forget_all(&TIMER);
+        lifetime::forget_all(&TIMER);
     }
 }
 
 /// The process ends: which timers are armed yet? What was not to be repeated may be over.
 pub fn at_exit() {
     if timers::were_made() {
-        tell::deactivate_idle(&TIMER, |key| is_idle(types::timer(key)));
+        lifetime::deactivate_idle(&TIMER, |key| is_idle(types::timer(key)));
     }
 }
 
@@ -116,13 +116,13 @@ fn keeping_errno(tell: impl FnOnce()) {
 fn uses(timer: timer_t, call: impl FnOnce() -> c_int) -> c_int {
     let key = types::timer(timer as u64);
     if is_glibcs(timer) {
-        keeping_errno(|| used::used_copied(&TIMER, key));
+        keeping_errno(|| uses::used_copied(&TIMER, key));
         return call();
     }
     let result = call();
     keeping_errno(|| {
         if is_refused(timer, result) {
-            used::used(&TIMER, key);
+            uses::used(&TIMER, key);
         }
     });
     result
@@ -147,7 +147,7 @@ pub unsafe extern "C-unwind" fn create(
         let timer = unsafe { *timer };
         keeping_errno(|| {
             // The number's former timer is gone, whether we saw its end or not.
-            tell::initialised(&TIMER, types::timer(timer as u64), Before::Over, None);
+            lifetime::initialised(&TIMER, types::timer(timer as u64), Before::Over, None);
             forget_attributes_of(timer);
         });
     }
@@ -164,23 +164,23 @@ pub unsafe extern "C-unwind" fn delete(timer: timer_t, site: u64) -> c_int {
     // SAFETY: the next `timer_delete` gets the program's own `timer` unchanged, as without us.
     let delete = || unsafe { real::timer_delete(timer) };
     let end = || {
-        let before = tell::destroys(&TIMER, key);
-        tell::destroyed(&TIMER, key, before, None);
+        let before = lifetime::destroys(&TIMER, key);
+        lifetime::destroyed(&TIMER, key, before, None);
     };
     if is_glibcs(timer) {
         // Before it is: from within the call on, the number may be another's.
-        if used::state(&TIMER, key).is_some() {
+        if uses::state(&TIMER, key).is_some() {
             keeping_errno(end);
         }
         return delete();
     }
     let result = delete();
-    keeping_errno(|| match used::state(&TIMER, key) {
+    keeping_errno(|| match uses::state(&TIMER, key) {
         // It has come again without our hearing of it.
-        Some(State::Destroyed) if result == 0 => tell::forget(&TIMER, key),
+        Some(State::Destroyed) if result == 0 => lifetime::forget(&TIMER, key),
         Some(State::Destroyed) if is_refused(timer, result) => end(),
         Some(_) if result == 0 => end(),
-        None if is_refused(timer, result) => used::used(&TIMER, key),
+        None if is_refused(timer, result) => uses::used(&TIMER, key),
         _ => {}
     });
     result
@@ -205,7 +205,7 @@ pub unsafe extern "C-unwind" fn settime(
         // SAFETY: `timer_settime` succeeded, so it has read the program's `value`.
         let first = unsafe { (*value).it_value };
         let is_armed = first.tv_sec != 0 || first.tv_nsec != 0;
-        keeping_errno(|| tell::set_active(&TIMER, types::timer(timer as u64), is_armed));
+        keeping_errno(|| lifetime::set_active(&TIMER, types::timer(timer as u64), is_armed));
     }
     result
 }

@@ -106,7 +106,7 @@ fn note(kind: &'static Type, addr: u64, node: u32, routine: u64) -> Wait {
         at.load(Relaxed) == 0 && at.compare_exchange(0, addr, Acquire, Relaxed).is_ok()
     };
     let Some(i) = OBJECTS.iter().position(is_free) else { return Wait::UNNOTED };
-    super::gone::note(addr, kind.size);
+    super::freed_memory::note(addr, kind.size);
     let slot = &SLOTS[i];
     let marker = 0u64;
     // SAFETY: the calling thread's state, or null.

@@ -5,46 +5,31 @@
 //! A wrapper passes the program's own arguments on to the next function of that name. They meet or
 //! break its contract exactly as without us, which is what most safety comments here rest on.
 
-pub mod allocate;
-mod annotated_object;
-pub mod bare_execute;
-pub mod bare_fork;
-mod barrier;
-mod block_size;
-pub mod both;
-pub mod both_user_locks;
-pub mod bounces;
-pub mod c11;
-mod cond;
-mod create;
-pub mod ending;
-mod engine;
-pub mod execute;
-pub mod freed;
-mod futex;
-pub mod guarded;
-mod internal;
-mod iterate;
-mod jump;
-pub mod leave;
-mod lives;
-mod load;
-mod mutex;
-mod once;
-mod rwlock;
-mod seccomp;
-mod semaphore;
-mod sleeping;
-mod specific;
-mod spin;
+mod loading;
+mod locks;
+mod memory;
+mod process;
+mod signals;
+mod syscalls;
 #[macro_use]
 mod stubs;
 pub mod libraries;
-mod syscall;
 mod table;
-mod unload;
 
-pub use self::internal::follow as follow_internal;
+pub use self::internal_names::follow as follow_internal;
+use self::loading::{dl_iterate_phdr, dlclose, dlopen};
+pub use self::locks::{abandoned_waits, both_engines, both_user_locks, bounces, c11};
+use self::locks::{
+    annotated_object, barrier, cond, engine, internal_names, lifetimes, mutex, once, rwlock,
+    semaphore, spin,
+};
+use self::memory::block_size;
+pub use self::memory::{allocation, freed_memory};
+pub use self::process::{bare_execute, bare_fork, execute, process_exit};
+use self::process::{pthread_create, thread_keys};
+use self::signals::longjmp;
+pub use self::signals::signal_unsafe;
+use self::syscalls::{futex, may_sleep, seccomp, syscall};
 pub use self::table::{
     Guarded, choose, choose_every, forward_blocking, target, watch_idling, watch_sleeping,
 };

@@ -186,14 +186,14 @@ macro_rules! stub {
         }
     };
 
-    // What a signal handler must not call: to where `guarded.rs` says, with its number there in
+    // What a signal handler must not call: to where `signal_unsafe.rs` says, with its number there in
     // r11.
     (guarded $name:ident $arity:tt ()) => {
         exported! {
             $name,
             "mov r11d, {index}",
             "jmp qword ptr [rip + {targets} + {slot}]",
-            targets = sym guarded::TARGETS,
+            targets = sym signal_unsafe::TARGETS,
             slot = const Guarded::$name as usize * 8,
             index = const Guarded::$name as usize
         }
@@ -252,7 +252,7 @@ macro_rules! forward_blocking {
 /// Has the stub of one row go to lockdep's wrapper of a call that threads idle in, if it is of one.
 macro_rules! watch_idling {
     (idling $name:ident) => {
-        target::$name.store(sleeping::$name as *mut (), Relaxed);
+        target::$name.store(may_sleep::$name as *mut (), Relaxed);
     };
     ($other:ident $name:ident) => {};
 }
@@ -260,7 +260,7 @@ macro_rules! watch_idling {
 /// Has the stub of one row go to lockdep's wrapper of a call that may sleep, if it is of one.
 macro_rules! watch_sleeping {
     (blocking $name:ident) => {
-        target::$name.store(sleeping::$name as *mut (), Relaxed);
+        target::$name.store(may_sleep::$name as *mut (), Relaxed);
     };
     ($other:ident $name:ident) => {};
 }
@@ -278,7 +278,7 @@ macro_rules! destination {
     };
 }
 
-/// The stub of one row, for the C library's internal name of the function; see `internal.rs`.
+/// The stub of one row, for the C library's internal name of the function; see `internal_names.rs`.
 macro_rules! internal_stub {
     (engines $internal:ident $arity:tt ($pass:ident, $($to:path),*)) => {
         stub! { chosen $internal $arity $pass }
@@ -329,7 +329,7 @@ macro_rules! interpose {
                         "call {follow}",
                         "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
                         "jmp qword ptr [rip + {to}]",
-                        follow = sym internal::follow, to = sym target::$internal
+                        follow = sym internal_names::follow, to = sym target::$internal
                     )
                 }
             )?)*

@@ -4,7 +4,7 @@
 //!
 //! The arity says which registers are left for a wrapper's further arguments: `site`, `site_stack`
 //! or `site_return`. The kinds, and their code, are in `stubs.rs`;
-//! the internal names in `internal.rs`.
+//! the internal names in `locks/internal_names.rs`.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -13,9 +13,10 @@ use lockwright_ledger::rows::unsafe_call;
 
 use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
-    annotated_object, bare_fork, barrier, both, both_user_locks, c11, cond, create, ending,
-    execute, freed, guarded, internal, iterate, jump, load, mutex, once, rwlock, seccomp,
-    semaphore, sleeping, specific, spin, syscall, unload,
+    annotated_object, bare_fork, barrier, both_engines, both_user_locks, c11, cond,
+    dl_iterate_phdr, dlclose, dlopen, execute, freed_memory, internal_names, longjmp, may_sleep,
+    mutex, once, process_exit, pthread_create, rwlock, seccomp, semaphore, signal_unsafe, spin,
+    syscall, thread_keys,
 };
 use crate::debugobjects::{COND_IMPOSSIBLE, ONCE_DONE, attribute_calls, timer, types};
 use crate::layouts::COND_WREFS;
@@ -29,11 +30,11 @@ interpose! {
 functions {
     pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, mutex::init);
     pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, mutex::destroy);
-    pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, lockdep::mutex::lock, lockmeter::mutex::lock::<false>, both::mutex_lock);
+    pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, lockdep::mutex::lock, lockmeter::mutex::lock::<false>, both_engines::mutex_lock);
     pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engine(site_return, mutex::trylock);
     pthread_mutex_timedlock(2): engine(site_return, mutex::timedlock);
     pthread_mutex_clocklock(3): engine(site_return, mutex::clocklock);
-    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, lockdep::mutex::unlock, lockmeter::mutex::unlock::<false>, both::mutex_unlock);
+    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, lockdep::mutex::unlock, lockmeter::mutex::unlock::<false>, both_engines::mutex_unlock);
     pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, lockdep::mutex::consistent);
     pthread_mutex_setprioceiling(3): call(site, lockdep::mutex::setprioceiling);
 
@@ -47,25 +48,25 @@ functions {
     pthread_rwlock_timedwrlock(2): engine(site_return, rwlock::timedwrlock);
     pthread_rwlock_clockrdlock(3): engine(site_return, rwlock::clockrdlock);
     pthread_rwlock_clockwrlock(3): engine(site_return, rwlock::clockwrlock);
-    pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, lockdep::rwlock::unlock, lockmeter::rwlock::unlock, both::rwlock_unlock);
+    pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, lockdep::rwlock::unlock, lockmeter::rwlock::unlock, both_engines::rwlock_unlock);
 
     pthread_spin_init(2): call(site, spin::init);
     pthread_spin_destroy(1): call(site, spin::destroy);
     pthread_spin_lock(1): engine(site_return, spin::lock);
     pthread_spin_trylock(1): engine(site_return, spin::trylock);
-    pthread_spin_unlock(1): engines(site, lockdep::spin::unlock, lockmeter::spin::unlock, both::spin_unlock);
+    pthread_spin_unlock(1): engines(site, lockdep::spin::unlock, lockmeter::spin::unlock, both_engines::spin_unlock);
 
     pthread_cond_init(2): call(site, cond::init);
     pthread_cond_destroy(1): call(site, cond::destroy);
-    pthread_cond_wait(2): engines(site, cond::wait, lockmeter::cond::wait, both::cond_wait);
-    pthread_cond_timedwait(3): engines(site, cond::timedwait, lockmeter::cond::timedwait, both::cond_timedwait);
-    pthread_cond_clockwait(4): engines(site, cond::clockwait, lockmeter::cond::clockwait, both::cond_clockwait);
+    pthread_cond_wait(2): engines(site, cond::wait, lockmeter::cond::wait, both_engines::cond_wait);
+    pthread_cond_timedwait(3): engines(site, cond::timedwait, lockmeter::cond::timedwait, both_engines::cond_timedwait);
+    pthread_cond_clockwait(4): engines(site, cond::clockwait, lockmeter::cond::clockwait, both_engines::cond_clockwait);
     pthread_cond_signal(1): signals(cond::signal_strange);
     pthread_cond_broadcast(1): signals(cond::broadcast_strange);
 
     pthread_barrier_init(3): call(site, barrier::init);
     pthread_barrier_destroy(1): call(site, barrier::destroy);
-    pthread_barrier_wait(1): engines(site, barrier::wait, sync_waits::barrier_wait, both::barrier_wait);
+    pthread_barrier_wait(1): engines(site, barrier::wait, sync_waits::barrier_wait, both_engines::barrier_wait);
 
     pthread_once(2) = __pthread_once: once(pthread_once);
     call_once(2): once(call_once);
@@ -74,9 +75,9 @@ functions {
     sem_destroy(1): call(site, semaphore::destroy);
     sem_post(1): call(site, lockdep::semaphore::post);
     sem_trywait(1): call(site_return, lockdep::semaphore::trywait);
-    sem_wait(1): engines(site_return, semaphore::wait, sync_waits::sem_wait, both::sem_wait);
-    sem_timedwait(2): engines(site_return, semaphore::timedwait, sync_waits::sem_timedwait, both::sem_timedwait);
-    sem_clockwait(3): engines(site_return, semaphore::clockwait, sync_waits::sem_clockwait, both::sem_clockwait);
+    sem_wait(1): engines(site_return, semaphore::wait, sync_waits::sem_wait, both_engines::sem_wait);
+    sem_timedwait(2): engines(site_return, semaphore::timedwait, sync_waits::sem_timedwait, both_engines::sem_timedwait);
+    sem_clockwait(3): engines(site_return, semaphore::clockwait, sync_waits::sem_clockwait, both_engines::sem_clockwait);
 
     mtx_init(2): call(site, c11::mtx_init);
     mtx_destroy(1): call(site, c11::mtx_destroy);
@@ -91,17 +92,17 @@ functions {
     cnd_signal(1): signals(cond::cnd_signal_strange);
     cnd_broadcast(1): signals(cond::cnd_broadcast_strange);
 
-    pthread_create(4): call(site, create::pthread_create);
+    pthread_create(4): call(site, pthread_create::pthread_create);
     thrd_create(3): call(site, c11::thrd_create);
-    pthread_join(2): engines(site, thread::join, sync_waits::pthread_join, both::join);
-    thrd_join(2): engines(site, thread::join_c11, sync_waits::thrd_join, both::thrd_join);
+    pthread_join(2): engines(site, thread::join, sync_waits::pthread_join, both_engines::join);
+    thrd_join(2): engines(site, thread::join_c11, sync_waits::thrd_join, both_engines::thrd_join);
     pthread_timedjoin_np(3): call(site, thread::timedjoin);
     pthread_tryjoin_np(2): call(site, thread::tryjoin);
     pthread_clockjoin_np(4): call(site, thread::clockjoin);
     pthread_setname_np(2): call(site, thread::setname);
     pthread_cancel(1): call(site, thread::cancel);
-    pthread_key_create(2): call(site, specific::key_create);
-    tss_create(2): call(site, specific::tss_create);
+    pthread_key_create(2): call(site, thread_keys::key_create);
+    tss_create(2): call(site, thread_keys::tss_create);
 
     pthread_attr_init(1): attribute(ATTR, initialises);
     pthread_attr_destroy(1): attribute(ATTR, destroys);
@@ -162,8 +163,8 @@ functions {
     pselect(6): call(site, signal_wait::pselect);
     epoll_pwait(5): call(site, signal_wait::epoll_pwait);
     epoll_pwait2(5): call(site, signal_wait::epoll_pwait2);
-    longjmp(2) = _longjmp = siglongjmp: call(site, jump::longjmp);
-    __longjmp_chk(2): call(site, jump::longjmp_chk);
+    longjmp(2) = _longjmp = siglongjmp: call(site, longjmp::longjmp);
+    __longjmp_chk(2): call(site, longjmp::longjmp_chk);
 
     _Fork(0): call(site, bare_fork::bare);
     clone(7) = __clone: clones();
@@ -183,15 +184,15 @@ functions {
     posix_spawnp(6): call(site, execute::posix_spawnp);
     system(1): call(site, execute::system);
     popen(2): call(site, execute::popen);
-    _exit(1) = _Exit: call(site, ending::exit_at_once);
-    quick_exit(1): call(site, ending::quick_exit);
+    _exit(1) = _Exit: call(site, process_exit::exit_at_once);
+    quick_exit(1): call(site, process_exit::quick_exit);
 
-    free(1): whole(guarded::free);
-    munmap(2): call(site, freed::munmap);
-    mremap(5): call(site, freed::mremap);
-    dlopen(2): loads(load::prepare, load::dlopen);
-    dlclose(1): call(site_return, unload::dlclose);
-    dl_iterate_phdr(2): call(site_return, iterate::dl_iterate_phdr);
+    free(1): whole(signal_unsafe::free);
+    munmap(2): call(site, freed_memory::munmap);
+    mremap(5): call(site, freed_memory::mremap);
+    dlopen(2): loads(dlopen::prepare, dlopen::dlopen);
+    dlclose(1): call(site_return, dlclose::dlclose);
+    dl_iterate_phdr(2): call(site_return, dl_iterate_phdr::dl_iterate_phdr);
 
     read(3): blocking();
     write(3): blocking();

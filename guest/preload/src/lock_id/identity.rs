@@ -14,8 +14,8 @@ use lockwright_glibc::table::{mutex, rwlock, semaphore};
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::side_table::SideTable;
-use super::{allocations, inherited, pages, spinning};
-use crate::callsite::place;
+use super::{allocations, inherited, lock_pages, spinning};
+use crate::callsite::current_stack;
 use crate::libc::real;
 use crate::os::tls;
 use crate::recorder::state;
@@ -294,7 +294,7 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
     let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
     spinning::note(core, ident);
     inherited::met(core, this as u64, ident);
-    pages::note_lock(this as u64, can_stamp);
+    lock_pages::note_lock(this as u64, can_stamp);
     match can_stamp {
         // SAFETY: the caller promises such an object, and `can_stamp` says that nothing else uses
         // the stamp's bytes.
@@ -347,7 +347,7 @@ pub unsafe fn rename<T: Identify>(
         // SAFETY: the caller promises that `this` points to an object of type `T`, as `can_stamp`
         // asks.
         let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
-        pages::note_lock(this as u64, can_stamp);
+        lock_pages::note_lock(this as u64, can_stamp);
         match can_stamp {
             // SAFETY: the caller promises such an object, and `can_stamp` says that nothing else
             // uses the stamp's bytes.
@@ -534,7 +534,7 @@ pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
         // SAFETY: the caller promises what is left of the object; the bytes of the stamp are ours,
         // and these are free now.
         unsafe {
-            let place = place::place();
+            let place = current_stack::record();
             let (stack, thread) = destroyed_by(this);
             stack.store(place, Relaxed);
             // For a thread beyond the 65,535th only the place is known.

@@ -1,12 +1,12 @@
 //! Which lock is this, and where does it come from.
 
 pub mod allocations;
-pub mod bits;
+pub mod bit_locks;
 pub mod by_address;
 pub mod first_use;
 pub mod identity;
 pub mod inherited;
 pub mod lock;
-pub mod pages;
+pub mod lock_pages;
 pub mod side_table;
 pub mod spinning;

@@ -1,40 +1,22 @@
 //! lockdep in the program: the functions that take and release locks, or wait, and record that.
 
-pub mod acquire;
 pub mod annotate;
-pub mod atomic_sleep;
-mod attached;
-pub mod cond;
-mod cond_waits;
-// For the laboratory alone: what the kernel's patches changed.
-#[cfg_attr(
-    any(
-        feature = "unpatched-2",
-        feature = "unpatched-3",
-        feature = "unpatched-4",
-        feature = "unpatched-5"
-    ),
-    path = "../../../../lab/unpatched/fast_path.rs"
-)]
-mod fast_path;
-pub mod futex;
-pub mod left_held;
-pub mod life;
-pub mod loader;
-pub mod misuse;
-pub mod mutex;
-pub mod once;
-pub mod rwlock;
-pub mod semaphore;
-pub mod signal;
-pub mod signal_sysv;
-pub mod signal_wait;
-pub mod spin;
-pub mod sync;
-mod taken_signals;
-pub mod thread;
-mod trylocks;
-pub mod watch;
+mod checks;
+mod locks;
+mod signals;
+mod threads;
+mod waits;
+
+pub use self::checks::{atomic_sleep, left_held, misuse};
+pub use self::locks::{
+    acquire, loader_locks, lock_lifetime, mutex, once, rwlock, semaphore, spin, watch,
+};
+use self::locks::{fast_path, trylocks};
+pub use self::signals::{signal, signal_sysv, signal_wait};
+use self::threads::attached_threads;
+pub use self::threads::thread;
+pub use self::waits::{cond, futex, handovers};
+use self::waits::{cond_waits, taken_signals};
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -51,15 +33,15 @@ pub const HOST: Host = Host {
     start: |_| cond::begin(),
     attach,
     forked,
-    thread_ended: attached::ended,
-    threads_gone: attached::end_those,
+    thread_ended: attached_threads::ended,
+    threads_gone: attached_threads::end_those,
     finish: nothing,
 };
 
 /// In a forked child, whose only thread this is.
 fn forked() {
     once::forked();
-    attached::forked();
+    attached_threads::forked();
 }
 
 /// lockdep was asked for.
@@ -77,7 +59,7 @@ pub fn is_wanted() -> bool {
 
 /// Begins to watch the calling thread, which holds what it inherited if the process was forked.
 fn attach() {
-    let Some(thread) = attached::attach(0, 0) else { return };
+    let Some(thread) = attached_threads::attach(0, 0) else { return };
     for lock in inherited::to_hold() {
         watch::inherit(thread, lock);
     }

@@ -11,7 +11,7 @@ use crate::hosts::HasEnded;
 use crate::os::sys;
 use crate::recorder::state;
 use crate::threads::by_tid::ByTid;
-use crate::threads::life;
+use crate::threads::lifetime;
 
 /// Meters of threads.
 static METERS: ByTid<MeterThread> = ByTid::new();
@@ -33,7 +33,7 @@ fn attach() -> Option<&'static mut MeterThread> {
         state::lose_barred();
         return None;
     }
-    if tls::is_closed() || !is_wanted() || !life::may_begin() {
+    if tls::is_closed() || !is_wanted() || !lifetime::may_begin() {
         return None;
     }
     let tid = sys::gettid();
@@ -44,7 +44,7 @@ fn attach() -> Option<&'static mut MeterThread> {
     };
     tls::set(thread);
     METERS.set(tid, thread);
-    life::hear_of_end();
+    lifetime::hear_of_end();
     // SAFETY: the meter was just set as this thread's own, and it is valid until the thread leaves.
     Some(unsafe { &mut *thread })
 }

@@ -2,7 +2,7 @@
 //! CPU than that of the lock's last acquisition; and the shortest hold of each cell.
 //!
 //! Only on request. The wrappers that count stand before those that measure
-//! (`interpose/bounces.rs`), so that a user who does not ask pays nothing. A count is made while
+//! (`interpose/locks/bounces.rs`), so that a user who does not ask pays nothing. A count is made while
 //! the lock is held, and makes the hold longer: docs/meter.md says by how much.
 
 use core::ffi::c_int;

@@ -1,7 +1,7 @@
 //! lockmeter in the foreign process: the functions that take and give up locks and count it.
 //!
 //! They wrap the C library's functions when only the meter runs, and lockdep's wrappers when both
-//! do (`interpose/both.rs`). An acquisition is first tried for, and only what is contended
+//! do (`interpose/locks/both_engines.rs`). An acquisition is first tried for, and only what is contended
 //! goes on to be waited for and timed; so a wait is known before it begins, and what does not wait
 //! pays for nothing but its own counting.
 

@@ -156,7 +156,7 @@ pub fn set_leaves(leaves: bool) {
 }
 
 /// The fifth word: the round of the thread's destructors that is to come, from 1; 0 if its end is
-/// not to be heard of yet (`threads/life.rs`).
+/// not to be heard of yet (`threads/lifetime.rs`).
 pub fn exit_round() -> u64 {
     word::<32>()
 }
@@ -166,7 +166,7 @@ pub fn set_exit_round(round: u64) {
     set_word::<32>(round);
 }
 
-/// The sixth word: the innermost call of `pthread_once` that is under way (`interpose/once.rs`). It
+/// The sixth word: the innermost call of `pthread_once` that is under way (`interpose/locks/once.rs`). It
 /// means nothing once that has called its routine.
 pub fn once_call() -> u64 {
     word::<40>()

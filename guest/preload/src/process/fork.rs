@@ -4,7 +4,7 @@
 //! Handlers of our own notify us of a fork. A child's run in the order of their registration, and
 //! they may use locks (those of an allocator do): so ours have to be registered before all others.
 //!
-//! Forks that run no handlers are reported by wrappers (`interpose/bare_fork.rs`), or noticed when
+//! Forks that run no handlers are reported by wrappers (`interpose/process/bare_fork.rs`), or noticed when
 //! the child calls us ([`unseen`]).
 
 use core::ffi::{c_int, c_void};

@@ -3,5 +3,5 @@
 pub mod follow;
 pub mod fork;
 pub mod records;
-pub mod run;
+pub mod run_dir;
 pub mod successor;

@@ -10,7 +10,7 @@
 
 use core::ffi::CStr;
 
-use super::run;
+use super::run_dir;
 use crate::os::digits::Digits;
 use crate::os::{mapping, sys};
 
@@ -38,15 +38,15 @@ pub fn append<const N: usize>(name: &CStr, parts: [&[u8]; N]) {
     let len = sys::length(fd).saturating_add(ROOM);
     if len <= sys::limit(libc::RLIMIT_FSIZE) {
         // In one piece: others write there, too.
-        sys::writev(fd, [run::id(), b" "], parts);
+        sys::writev(fd, [run_dir::id(), b" "], parts);
     }
     sys::close(fd);
 }
 
 /// The file of records `name` that the process may append to.
 fn open(name: &CStr) -> Option<isize> {
-    let (directory, name) = (run::directory(), name.to_bytes());
-    let mut path = [0; run::MOST_DIRECTORY + MOST_NAME];
+    let (directory, name) = (run_dir::directory(), name.to_bytes());
+    let mut path = [0; run_dir::MOST_DIRECTORY + MOST_NAME];
     let end = directory.len() + 1 + name.len();
     if directory.is_empty() || name.len() > MOST_NAME / 2 {
         return None;

@@ -9,7 +9,7 @@ use core::ffi::c_int;
 
 use lockwright_exec::{Name, Program, environment};
 
-use super::{follow, run};
+use super::{follow, run_dir};
 use crate::libc::real::Strings;
 
 /// How a program is started.
@@ -44,7 +44,9 @@ impl Start {
             // The kernel says what is wrong with it.
             Program::Missing => Self::AsGiven,
             Program::Refusing => Self::Unable,
-            _ if passes && run::is_hidden() || lockwright_exec::is_hidden(library) => Self::Hidden,
+            _ if passes && run_dir::is_hidden() || lockwright_exec::is_hidden(library) => {
+                Self::Hidden
+            }
             Program::Ignoring => Self::AsGiven,
             Program::Loading | Program::Unknown => {
                 if passes && !is_first && follow::is_nobody() {

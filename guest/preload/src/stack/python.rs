@@ -21,7 +21,7 @@ use lockwright_engines::lockdep::{ASK, Place, Places};
 use lockwright_ledger::rows::interpreted_flag;
 
 use super::unwind::{self, Frame};
-use super::{memory, modules};
+use super::{checked_read, modules};
 use crate::os::{loader, sys, tls};
 
 /// Frames that are kept of a stack: as far out as one looks for who called.
@@ -186,7 +186,7 @@ pub fn interpret(places: &mut Places<'_>, frames: &mut [u64], n: usize) -> usize
     // SAFETY: null, or one of the table.
     let Some(layout) = (unsafe { LAYOUT.load(Acquire).as_ref() }) else { return n };
     let (state, holder) = (state_of(&THREAD_STATE), state_of(&LOCK_HOLDER));
-    let may_ask = !memory::is_filtered();
+    let may_ask = !checked_read::is_filtered();
     let memories = match tls::in_handler() {
         _ if state == 0 => return n,
         Some(false) if state == holder => Memories::KEPT,

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
 
 use super::cfi::{Cfa, Kept, Rules, rules_at};
-use super::{memory, modules, own};
+use super::{checked_read, modules, stack_bounds};
 
 /// How to get from a frame to its caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -384,7 +384,7 @@ fn past_generated_code(frame: Frame) -> Option<Frame> {
     {
         return None;
     }
-    if !own::has_now(rbp) || !own::has_now(rbp + 15) {
+    if !stack_bounds::has_now(rbp) || !stack_bounds::has_now(rbp + 15) {
         return None;
     }
     // SAFETY: on the calling thread's own stack, above what runs: whatever it is, it is there.
@@ -400,7 +400,7 @@ fn past_generated_code(frame: Frame) -> Option<Frame> {
 /// there may be none.
 fn follows_call(pc: u64) -> bool {
     let mut before = [0; LONGEST_CALL];
-    memory::copy(pc.wrapping_sub(LONGEST_CALL as u64), &mut before) && ends_in_call(before)
+    checked_read::copy(pc.wrapping_sub(LONGEST_CALL as u64), &mut before) && ends_in_call(before)
 }
 
 /// Bytes of a call through memory, with an index and a displacement of 32 bits; a prefix of it may be

@@ -1,6 +1,6 @@
 //! A key of thread-specific data, by whose destructor we hear of a thread's end. It is given up to
 //! a program that wants all keys; from then on threads' ends are noticed afterwards
-//! ([`super::ends`]).
+//! ([`super::unnoticed_ends`]).
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering::*};

@@ -1,7 +1,7 @@
 //! Threads: their lives, and how their ends are noticed.
 
 pub mod by_tid;
-pub mod ends;
 pub mod keys;
-pub mod life;
+pub mod lifetime;
 pub mod names;
+pub mod unnoticed_ends;

@@ -1,7 +1,7 @@
 //! GLib's bit locks: a bit of an int or of a pointer, and a futex in GLib itself if it is waited for.
 //!
 //! The word is part of some object, which may go as soon as its lock is released, or with it held: it
-//! is looked at only in calls that are about to look at it themselves. See [`bits`] for what a lock
+//! is looked at only in calls that are about to look at it themselves. See [`bit_locks`] for what a lock
 //! is known by. One thread may release what another has taken.
 
 use core::ffi::{c_int, c_void};
@@ -10,20 +10,20 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use super::steps::{self, Call};
 use super::table::next;
 use crate::callsite::Return;
-use crate::lock_id::bits;
+use crate::lock_id::bit_locks;
 
 /// An int, or a pointer.
 pub type Word = *mut c_void;
 
 /// The acquisition, if the lock is watched.
 fn call(word: Word, bit: c_int, site: u64, back: Return) -> Option<Call> {
-    let lock = bits::address(word as u64, bit)?;
+    let lock = bit_locks::address(word as u64, bit)?;
     Some(Call { lock, flags: 0, site, back })
 }
 
 /// The lock is about to be given up.
 fn release(word: Word, bit: c_int, site: u64) {
-    if let Some(lock) = bits::known(word as u64, bit) {
+    if let Some(lock) = bit_locks::known(word as u64, bit) {
         steps::release_by_any(lock, site);
     }
 }

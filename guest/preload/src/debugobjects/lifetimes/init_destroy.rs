@@ -1,0 +1,26 @@
+//! A call that initialises an object or destroys it, with the engine told before and after.
+
+use core::ffi::c_int;
+
+use crate::debugobjects::{Type, lifetime};
+use crate::recorder::slow_cost::measured_short;
+
+/// The object of `kind` at `addr` is initialised by `call`, which answers 0 if it was.
+pub fn init(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
+    let before = measured_short(|| lifetime::initialises(kind, addr));
+    let result = call();
+    if result == 0 {
+        measured_short(|| lifetime::initialised(kind, addr, before, None));
+    }
+    result
+}
+
+/// The object of `kind` at `addr` is destroyed by `call`, which answers 0 if it was.
+pub fn destroy(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
+    let before = measured_short(|| lifetime::destroys(kind, addr));
+    let result = call();
+    if result == 0 {
+        measured_short(|| lifetime::destroyed(kind, addr, before, None));
+    }
+    result
+}

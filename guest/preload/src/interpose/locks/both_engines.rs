@@ -1,0 +1,246 @@
+//! The functions for when lockdep runs too: lockmeter's, with lockdep's wrapper instead of the C
+//! library's function. Whether an acquisition had to wait is only known in there: lockdep's wait
+//! comes by [`timed`].
+
+use core::ffi::{c_int, c_void};
+
+use libc::{
+    EBUSY, EOWNERDEAD, ETIMEDOUT, clockid_t, pthread_barrier_t, pthread_cond_t, pthread_mutex_t,
+    pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
+};
+use lockwright_ledger::rows::meter::wait_kind;
+
+use crate::callsite::Return;
+use crate::interpose::engine::Lock;
+use crate::lockmeter::acquire::may_recur;
+use crate::lockmeter::wait::{self, Contended, Owner};
+use crate::lockmeter::{Target, cond, hold, is_wanted, rwlock, spot, subject, sync_waits, tls};
+use crate::os::deadline;
+
+/// The wrappers of a process that is only checked, for lockmeter's to stand before.
+mod lockdep {
+    pub use crate::interpose::barrier::wait as barrier_wait;
+    pub use crate::interpose::cond::{
+        clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
+    };
+    pub use crate::interpose::semaphore::{
+        clockwait as sem_clockwait, timedwait as sem_timedwait, wait as sem_wait,
+    };
+    pub use crate::lockdep::mutex::{lock as mutex_lock, unlock as mutex_unlock};
+    pub use crate::lockdep::rwlock::unlock as rwlock_unlock;
+    pub use crate::lockdep::spin::unlock as spin_unlock;
+    pub use crate::lockdep::thread::{join, join_c11};
+}
+
+/// Takes a lock, in `mode`, by `take`, lockdep's wrapper. `tries`: it does not wait.
+///
+/// # Safety
+/// The caller's lock.
+pub unsafe fn acquire<L: Lock>(
+    lock: *mut L,
+    mode: u16,
+    site: u64,
+    back: Return,
+    tries: bool,
+    take: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some((thread, ident)) = subject(lock) else { return take() };
+    let target = Target { addr: lock as u64, ident, mode, site, back };
+    let Some(spot) = spot(thread, &target) else { return take() };
+    // SAFETY: the program passed `lock` to this call: it points to its lock.
+    let recurs = unsafe { may_recur(lock, thread) };
+    wait::prepare(thread);
+    spot.cell.begin();
+    thread.expect_wait(target.addr, spot.cell);
+    let result = take();
+    let waited = thread.take_wait();
+    match result {
+        0 | EOWNERDEAD if recurs && thread.recurse(target.addr) => spot.cell.take_back(),
+        0 | EOWNERDEAD => {
+            wait::held_after(thread, waited.as_ref(), target.addr, spot, mode != 0);
+        }
+        EBUSY if tries => spot.cell.reject(),
+        ETIMEDOUT => {
+            spot.cell.time_out();
+            if let Some(waited) = waited {
+                wait::record(thread, &waited);
+            }
+        }
+        _ => spot.cell.take_back(),
+    }
+    if result == 0 {
+        // SAFETY: the program passed `lock` to this call, and the thread holds it by now.
+        unsafe { L::had_after_wait(lock, mode) };
+    }
+    result
+}
+
+/// lockdep waits for the lock at `addr` by `block`: that is timed, if it is for an acquisition
+/// above.
+pub fn timed(addr: u64, owner: u32, block: &mut dyn FnMut() -> c_int) -> c_int {
+    if !is_wanted() {
+        return block();
+    }
+    // SAFETY: as `crate::lockmeter::thread`; a thread without a meter expects no wait.
+    let thread = unsafe { &mut *tls::raw() };
+    let Some(cell) = thread.expected_wait(addr) else { return block() };
+    let contended = Contended { owner: Owner::Was(owner), spins: false, shared: false };
+    let (result, waited) = wait::measure(thread, addr, cell, contended, block);
+    thread.put_wait(&waited);
+    result
+}
+
+/// # Safety
+/// As for `lockdep::mutex_lock`, which wraps the same call.
+pub unsafe extern "C-unwind" fn mutex_lock(
+    m: *mut pthread_mutex_t,
+    site: u64,
+    stack: *const u64,
+) -> c_int {
+    // SAFETY: `lockdep::mutex_lock` wraps the same call, and gets its arguments unchanged.
+    let take = || unsafe { lockdep::mutex_lock(m, site, stack) };
+    // SAFETY: `m` is the program's own mutex, and `take` locks it as the program asked.
+    unsafe { acquire(m, 0, site, Return::on_stack(stack), false, take) }
+}
+
+/// # Safety
+/// As for `lockdep::mutex_unlock`, which wraps the same call.
+pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
+    // SAFETY: `lockdep::mutex_unlock` wraps the same call, and gets its arguments unchanged.
+    hold::release_around(m as u64, || unsafe { lockdep::mutex_unlock(m, site) })
+}
+
+/// # Safety
+/// As for `lockdep::rwlock_unlock`, which wraps the same call.
+pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u64) -> c_int {
+    // SAFETY: `l` is the program's own lock, which `lockdep::rwlock_unlock` gets with the call's
+    // `site`.
+    unsafe { rwlock::release(l, || lockdep::rwlock_unlock(l, site)) }
+}
+
+/// # Safety
+/// As for `lockdep::spin_unlock`, which wraps the same call.
+pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
+    // SAFETY: `lockdep::spin_unlock` wraps the same call, and gets its arguments unchanged.
+    hold::release_around(l as u64, || unsafe { lockdep::spin_unlock(l, site) })
+}
+
+/// # Safety
+/// As for `lockdep::cond_wait`, which wraps the same call.
+pub unsafe extern "C-unwind" fn cond_wait(
+    c: *mut pthread_cond_t,
+    m: *mut pthread_mutex_t,
+    site: u64,
+) -> c_int {
+    // SAFETY: `m` is the program's own mutex, and the wrapper for lockdep gets the arguments
+    // unchanged.
+    unsafe { cond::around(m, site, || lockdep::cond_wait(c, m, site)) }
+}
+
+/// # Safety
+/// As for `lockdep::cond_timedwait`, which wraps the same call.
+pub unsafe extern "C-unwind" fn cond_timedwait(
+    c: *mut pthread_cond_t,
+    m: *mut pthread_mutex_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: `lockdep::cond_timedwait` wraps the same call, and gets its arguments unchanged.
+    let block = || unsafe { lockdep::cond_timedwait(c, m, t, site) };
+    // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
+    unsafe {
+        match deadline::is_time(t) {
+            true => cond::around(m, site, block),
+            false => block(),
+        }
+    }
+}
+
+/// # Safety
+/// As for `lockdep::cond_clockwait`, which wraps the same call.
+pub unsafe extern "C-unwind" fn cond_clockwait(
+    c: *mut pthread_cond_t,
+    m: *mut pthread_mutex_t,
+    k: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: `lockdep::cond_clockwait` wraps the same call, and gets its arguments unchanged.
+    let block = || unsafe { lockdep::cond_clockwait(c, m, k, t, site) };
+    // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
+    unsafe {
+        match deadline::is_time(t) && deadline::is_clock(k) {
+            true => cond::around(m, site, block),
+            false => block(),
+        }
+    }
+}
+
+/// # Safety
+/// As for `lockdep::join`, which wraps the same call.
+pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
+    // SAFETY: `lockdep::join` wraps the same call, and gets its arguments unchanged.
+    sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { lockdep::join(t, value, site) })
+}
+
+/// # Safety
+/// As for `lockdep::join_c11`, which wraps the same call.
+pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
+    // SAFETY: `lockdep::join_c11` wraps the same call, and gets its arguments unchanged.
+    sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { lockdep::join_c11(t, value, site) })
+}
+
+/// # Safety
+/// As for `lockdep::barrier_wait`, which wraps the same call.
+pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
+    // SAFETY: `lockdep::barrier_wait` wraps the same call, and gets its arguments unchanged.
+    let block = || unsafe { lockdep::barrier_wait(b, site) };
+    sync_waits::whole(wait_kind::BARRIER, b as u64, site, block)
+}
+
+/// # Safety
+/// As for `lockdep::sem_wait`, which wraps the same call.
+pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64, back: Return) -> c_int {
+    // SAFETY: `s` is the program's own semaphore, and the wrapper for lockdep gets the arguments
+    // unchanged.
+    unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_wait(s, site, back)) }
+}
+
+/// # Safety
+/// As for `lockdep::sem_timedwait`, which wraps the same call.
+pub unsafe extern "C-unwind" fn sem_timedwait(
+    s: *mut sem_t,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: `lockdep::sem_timedwait` wraps the same call, and gets its arguments unchanged.
+    let block = || unsafe { lockdep::sem_timedwait(s, t, site, back) };
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
+    unsafe {
+        match deadline::is_time(t) {
+            true => sync_waits::sem_whole(s, site, block),
+            false => block(),
+        }
+    }
+}
+
+/// # Safety
+/// As for `lockdep::sem_clockwait`, which wraps the same call.
+pub unsafe extern "C-unwind" fn sem_clockwait(
+    s: *mut sem_t,
+    c: clockid_t,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: `lockdep::sem_clockwait` wraps the same call, and gets its arguments unchanged.
+    let block = || unsafe { lockdep::sem_clockwait(s, c, t, site, back) };
+    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
+    unsafe {
+        match deadline::is_clock(c) && deadline::is_time(t) {
+            true => sync_waits::sem_whole(s, site, block),
+            false => block(),
+        }
+    }
+}

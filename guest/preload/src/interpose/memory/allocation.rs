@@ -1,0 +1,151 @@
+//! The allocating functions where allocations are tracked, or where the program has another malloc
+//! than glibc's: [`crate::interpose::signal_unsafe`]'s stubs go here, and what is here calls on. Elsewhere this is
+//! out of the way.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+
+use crate::interpose::{Guarded, block_size, signal_unsafe};
+use crate::lock_id::allocations;
+
+/// Allocations are tracked.
+static ARE_TRACKED: AtomicBool = AtomicBool::new(false);
+
+/// The program was given a block. To be inlined, as [`allocations::record`].
+#[inline(always)]
+fn record(block: *mut c_void, size: usize) {
+    if ARE_TRACKED.load(Relaxed) {
+        allocations::record(block as u64, size);
+    }
+    block_size::record(block, size);
+}
+
+/// A function of the next library, and what has it.
+struct Next(AtomicUsize);
+
+impl Next {
+    const fn unknown() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    /// The function.
+    ///
+    /// # Safety
+    /// `F` is its type.
+    unsafe fn get<F: Copy>(&self) -> F {
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        let at = self.0.load(Relaxed);
+        // SAFETY: the caller names the function's type. Nobody comes here before `start` has stored
+        // it.
+        unsafe { core::mem::transmute_copy(&at) }
+    }
+}
+
+/// `name(arguments) -> result, size of the block;`
+macro_rules! allocating {
+    ($($name:ident($($arg:ident: $ty:ty),*), $size:expr;)*) => {
+        mod next {
+            $(
+                #[allow(non_upper_case_globals, reason = "named as the function is")]
+                pub static $name: super::Next = super::Next::unknown();
+            )*
+        }
+
+        $(
+            /// # Safety
+            /// The arguments keep the contract of the function of that name; its address is known
+            /// by now.
+            unsafe extern "C" fn $name($($arg: $ty),*) -> *mut c_void {
+                type Function = unsafe extern "C" fn($($ty),*) -> *mut c_void;
+                // SAFETY: the function of that name has this type and gets the program's own
+                // arguments unchanged.
+                let block = unsafe { next::$name.get::<Function>()($($arg),*) };
+                record(block, $size);
+                block
+            }
+        )*
+
+        fn divert_allocating() {
+            $({
+                let to = $name as unsafe extern "C" fn($($ty),*) -> *mut c_void;
+                signal_unsafe::divert(Guarded::$name, to as usize, &next::$name.0);
+            })*
+        }
+    };
+}
+
+allocating! {
+    malloc(size: usize), size;
+    // If that overflows there is no block.
+    calloc(n: usize, size: usize), n.wrapping_mul(size);
+    aligned_alloc(alignment: usize, size: usize), size;
+    memalign(alignment: usize, size: usize), size;
+}
+
+static NEXT_REALLOC: Next = Next::unknown();
+static NEXT_POSIX_MEMALIGN: Next = Next::unknown();
+static NEXT_FREE: Next = Next::unknown();
+
+type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
+type PosixMemalign = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
+type Free = unsafe extern "C" fn(*mut c_void);
+
+/// # Safety
+/// `old` is null or a live block of the program's allocator, as for `realloc`.
+unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
+    // Before: another thread may be given the memory at once.
+    let before = ARE_TRACKED.load(Relaxed).then(|| allocations::forget(old as u64)).flatten();
+    // SAFETY: the next `realloc` has this type and gets the program's own `old` and `size`
+    // unchanged.
+    let block = unsafe { NEXT_REALLOC.get::<Realloc>()(old, size) };
+    match before {
+        // It failed, and the old block stays. (With size 0 it was freed.)
+        Some(before) if block.is_null() && size != 0 => allocations::restore(old as u64, before),
+        _ => record(block, size),
+    }
+    block
+}
+
+/// # Safety
+/// The arguments keep the contract of `posix_memalign`.
+unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+    // SAFETY: the next `posix_memalign` has this type and gets the program's own arguments
+    // unchanged.
+    let result = unsafe { NEXT_POSIX_MEMALIGN.get::<PosixMemalign>()(to, alignment, size) };
+    if result == 0 {
+        // SAFETY: the call succeeded, so it has just written the block's address to the program's
+        // `to`.
+        record(unsafe { to.read() }, size);
+    }
+    result
+}
+
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
+unsafe extern "C" fn free(block: *mut c_void) {
+    allocations::forget(block as u64);
+    // SAFETY: the next `free` has this type and gets the program's own `block` unchanged.
+    unsafe { NEXT_FREE.get::<Free>()(block) };
+}
+
+/// Tracks allocations from now on. To be called before the program's main.
+pub fn track() {
+    // Where that fails, whatever is allocated is counted as lost.
+    allocations::start();
+    ARE_TRACKED.store(true, Relaxed);
+    start();
+    signal_unsafe::divert_free(free as Free as usize, &NEXT_FREE.0);
+}
+
+/// Has the functions come here from now on, if they do not yet. To be called before the program's
+/// main.
+pub fn start() {
+    // Relaxed: nobody else is here.
+    if NEXT_REALLOC.0.load(Relaxed) != 0 {
+        return;
+    }
+    divert_allocating();
+    signal_unsafe::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC.0);
+    let to = posix_memalign as PosixMemalign as usize;
+    signal_unsafe::divert(Guarded::posix_memalign, to, &NEXT_POSIX_MEMALIGN.0);
+}

@@ -1,0 +1,299 @@
+//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`,
+//! by `mremap`. A held one is misuse; and whatever comes to lie there next is another lock.
+//!
+//! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is
+//! noted by page, with a page before it, since the block may begin there: of blocks of up to a page
+//! the first page tells, and then the lines of 64 bytes that it lies in. For larger blocks, which
+//! are rare, all pages are looked at. How large a block is, [`crate::interpose::block_size`] knows; a block
+//! whose size is not known is not looked at.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::*};
+
+use lockwright_engines::lockdep::ThreadState;
+use lockwright_ledger::rows::finding_kind;
+use lockwright_ledger::rows::object::object_end;
+
+use crate::debugobjects;
+use crate::interpose::{Guarded, allocation, block_size, signal_unsafe};
+use crate::libc::real;
+use crate::lock_id::lock_pages::{
+    LOCK_PAGES, PAGE, PAGES, STAMPED, TRACKED, UNSTAMPED, is_noted, seen,
+};
+use crate::lock_id::{bit_locks, identity};
+use crate::lockdep::annotate::user_locks;
+use crate::lockdep::misuse;
+use crate::lockmeter;
+use crate::os::{loader, tls};
+use crate::recorder::state;
+
+/// Takes the identities of all locks in a block that is about to be freed, and tells if one is
+/// held, or another object in use.
+///
+/// # Safety
+/// The caller's block of `len` bytes.
+#[cold]
+unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usize) {
+    if len == 0 {
+        return;
+    }
+    let (from, to) = (block as u64, block as u64 + len as u64);
+    let seen_here = seen(from, to);
+    if seen_here & UNSTAMPED != 0 {
+        bit_locks_go(from, to);
+    }
+    let mut taken = seen_here & UNSTAMPED != 0 && identity::forget_range(from, to);
+    if seen_here & STAMPED != 0 {
+        // Only these pages: of a large block most may never have been touched.
+        for page in from / PAGE..=(to - 1) / PAGE {
+            if LOCK_PAGES[page as usize % PAGES].load(Relaxed) & STAMPED != 0 {
+                let part = from.max(page * PAGE) - from..to.min((page + 1) * PAGE) - from;
+                // SAFETY: `part` lies in this page's share of `from..to`, so it is within the
+                // caller's live block.
+                taken |= unsafe {
+                    identity::unstamp(block.cast(), part.start as usize..part.end as usize)
+                };
+            }
+        }
+    }
+    let told =
+        if taken { misuse::if_held(thread, finding_kind::HELD_FREED, from, to) } else { None };
+    if seen_here & TRACKED != 0 {
+        debugobjects::freed_memory::check(from, to, object_end::FREED, told);
+    }
+}
+
+/// Memory is about to go. A holder may release a bit lock by freeing its word: the lock is no
+/// longer held, and that is no misuse.
+fn bit_locks_go(from: u64, to: u64) {
+    bit_locks::go(from, to, |lock| {
+        user_locks::release_by_any(lock);
+        if lockmeter::is_wanted() {
+            // SAFETY: known by its address; the memory is not looked at.
+            unsafe { lockmeter::user_locks::release(lock, 0) };
+        }
+    });
+}
+
+/// A block is about to be given back to a library that keeps it and hands it out again.
+///
+/// # Safety
+/// The caller's block of `len` bytes, or none.
+pub unsafe fn given_back(block: *mut c_void, len: usize) {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && !block.is_null()
+        && len != 0
+        && is_noted(block as u64, block as u64 + len as u64)
+    {
+        // SAFETY: the caller promises a block of `len` bytes, which is not yet given back.
+        unsafe { look_for_locks(thread, block, len) };
+    }
+}
+
+/// Bytes of a block of which the first page tells whether there may be a lock in it.
+const SMALL: usize = PAGE as usize;
+
+/// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones
+/// are left to those that [`start`] has put in the way.
+///
+/// # Safety
+/// The caller's block.
+pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
+    // SAFETY: the caller is about to free `block`, so it is a live block of its allocator.
+    let len = unsafe { block_size::of(block) };
+    if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
+        // SAFETY: the allocator knows `len` bytes of the caller's block, which is not yet freed.
+        unsafe { look_for_locks(thread, block, len) };
+    }
+}
+
+type Free = unsafe extern "C" fn(*mut c_void);
+type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
+
+static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
+static NEXT_REALLOC: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks at what is freed from now on. To be called before the program's main.
+pub fn start() {
+    let free = if loader::next_is_c_librarys(c"free") {
+        block_size::are_glibcs();
+        free_by_header as Free
+    } else if block_size::are_recorded() {
+        allocation::start();
+        free_by_size as Free
+    } else {
+        return;
+    };
+    signal_unsafe::divert_free(free as usize, &NEXT_FREE);
+    signal_unsafe::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
+}
+
+/// glibc's word before a block: its size with this word, and three bits that say something else.
+const LARGE_HEADER: usize = SMALL + 8 + 7;
+
+/// [`free`](guarded) of glibc's malloc.
+///
+/// # Safety
+/// `block` is null or a live block of glibc's malloc, as for `free`.
+#[unsafe(naked)]
+unsafe extern "C" fn free_by_header(block: *mut c_void) {
+    naked_asm!(
+        "test rdi, rdi",
+        "jz 2f",
+        "cmp qword ptr [rdi - 8], {large}",
+        "ja {look}",
+        "2:",
+        "jmp qword ptr [rip + {next}]",
+        large = const LARGE_HEADER,
+        look = sym free_large,
+        next = sym NEXT_FREE,
+    )
+}
+
+/// [`free`](guarded) of another malloc.
+///
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
+unsafe extern "C" fn free_by_size(block: *mut c_void) {
+    // SAFETY: the program is about to free `block`, so it is null or a live block of its allocator.
+    let len = unsafe { block_size::take(block) };
+    if len > SMALL {
+        // SAFETY: the program is about to free this block, of which the allocator knows `len`
+        // bytes.
+        unsafe { large(block, len) };
+    }
+    // SAFETY: the next `free` has this type and gets the program's own `block` unchanged.
+    unsafe { core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block) };
+}
+
+/// # Safety
+/// `block` is a live block of glibc's malloc, as for `free`.
+#[cold]
+unsafe extern "C" fn free_large(block: *mut c_void) {
+    // SAFETY: the program is about to free this block of glibc's, and the next `free` gets it
+    // unchanged.
+    unsafe {
+        large(block, block_size::of(block));
+        core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block);
+    }
+}
+
+/// A block of more than a page is about to be freed.
+///
+/// # Safety
+/// The caller's block of `len` bytes.
+#[cold]
+unsafe fn large(block: *mut c_void, len: usize) {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        // SAFETY: the caller promises its block of `len` bytes, which is not yet freed.
+        unsafe { look_for_locks(thread, block, len) };
+    }
+}
+
+/// Whether the block moves is only known afterwards, when it is too late to look: so the holder of
+/// a lock in it is looked up before, if there may be one.
+///
+/// # Safety
+/// `old` is null or a live block of the program's allocator, as for `realloc`.
+unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: the next function of that name.
+    let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };
+    // Before the call: another thread may be given the block at once.
+    // SAFETY: `old` is null or the block that the program is about to reallocate.
+    let len = unsafe { block_size::take(old) };
+    let (from, to) = (old as u64, old as u64 + len as u64);
+    let moves = |new: *mut c_void| !new.is_null() || size == 0;
+    // SAFETY: `next` is the next `realloc`, and gets the program's own `old` and `size` unchanged.
+    let call = || unsafe { next(old, size) };
+    let new = if len == 0 || !is_noted(from, to) {
+        call()
+    } else {
+        may_move(from..to, object_end::MOVED, moves, call)
+    };
+    if !moves(new) {
+        // It keeps the old one.
+        block_size::record(old, len);
+    }
+    new
+}
+
+/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there. It
+/// returns the new address if `succeeded` is true of the result.
+#[cold]
+fn may_move(
+    old: core::ops::Range<u64>,
+    how: u8,
+    succeeded: impl FnOnce(*mut c_void) -> bool,
+    call: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    let holder = state::with_core(|core| core.holder_in(old.start, old.end)).flatten();
+    let holder = holder.filter(|holder| !bit_locks::is_one(holder.addr));
+    let objects = debugobjects::freed_memory::may_go(old.start, old.end);
+    let new = call();
+    if new as u64 != old.start && succeeded(new) {
+        bit_locks_go(old.start, old.end);
+        identity::forget_range(old.start, old.end);
+        // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+        if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
+            misuse::held(thread, finding_kind::HELD_FREED, &holder);
+        }
+        objects.went(how, holder.map(|holder| holder.addr));
+    } else {
+        objects.stayed();
+    }
+    new
+}
+
+/// # Safety
+/// The arguments keep the contract of `munmap`.
+pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) -> c_int {
+    unmaps(at as u64, len);
+    // SAFETY: the next `munmap` gets the program's own `at` and `len` unchanged, as without us.
+    unsafe { real::munmap(at, len) }
+}
+
+/// Memory is about to be unmapped.
+fn unmaps(from: u64, len: usize) {
+    let to = from.saturating_add(len as u64);
+    if state::status() == state::ACTIVE
+        && from < to
+        && is_noted(from, to)
+        // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+        && let Some(thread) = unsafe { tls::get().as_mut() }
+    {
+        bit_locks_go(from, to);
+        let told = misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
+        identity::forget_range(from, to);
+        debugobjects::freed_memory::check(from, to, object_end::UNMAPPED, told);
+    }
+}
+
+/// Three ranges lose their content: the old place, the part that is cut off, and the target that is
+/// overwritten.
+///
+/// # Safety
+/// The arguments keep the contract of `mremap`.
+pub unsafe extern "C-unwind" fn mremap(
+    old: *mut c_void,
+    old_len: usize,
+    len: usize,
+    flags: c_int,
+    to: *mut c_void,
+    _site: u64,
+) -> *mut c_void {
+    if flags & libc::MREMAP_FIXED != 0 {
+        unmaps(to as u64, len);
+    }
+    let kept = old_len.min(len);
+    unmaps(old as u64 + kept as u64, old_len - kept);
+    // SAFETY: the next `mremap` gets the program's own arguments unchanged, as without us.
+    let call = || unsafe { real::mremap(old, old_len, len, flags, to) };
+    let stays = old as u64..old as u64 + kept as u64;
+    if state::status() != state::ACTIVE || stays.is_empty() || !is_noted(stays.start, stays.end) {
+        return call();
+    }
+    may_move(stays, object_end::UNMAPPED, |new| new != libc::MAP_FAILED, call)
+}

@@ -1,0 +1,322 @@
+//! Functions that a signal handler must not call, because the code it interrupted may be inside
+//! them: malloc's and stdio's. Each is forwarded by one jump as long as the program has no
+//! handlers, and then by a handful of instructions, unless one is running in the thread. `free`
+//! also checks whether there may be locks in what is freed ([`crate::interpose::freed_memory`]).
+//!
+//! The stubs are assembly because most of these functions take a variable number of arguments.
+
+use core::arch::naked_asm;
+use core::ffi::c_void;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
+
+use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
+use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
+
+use crate::interpose::{Guarded, freed_memory};
+use crate::lock_id::lock_pages;
+use crate::lockdep::{misuse, signal};
+use crate::os::{loader, tls};
+use crate::recorder::state;
+use crate::stack::unwind::{self, Frame};
+
+/// stdio has been used outside of handlers.
+static STDIO_USED: AtomicU8 = AtomicU8::new(0);
+
+/// Where the next of each is, 0 until it has been looked up.
+static NEXT: [AtomicUsize; Guarded::COUNT as usize] =
+    [const { AtomicUsize::new(0) }; Guarded::COUNT as usize];
+/// Where the stub of each goes: to [`guard_slow`] until the next has been looked up, then to that, and
+/// to that of [`checked`] once the program has a handler of signals.
+pub static TARGETS: [AtomicPtr<()>; Guarded::COUNT as usize] =
+    [const { AtomicPtr::new(guard_slow as *mut ()) }; Guarded::COUNT as usize];
+
+/// The program has had a handler of signals.
+static HANDLERS: AtomicBool = AtomicBool::new(false);
+
+/// The program is about to get a handler of signals: from now on it matters which threads are in
+/// one.
+pub fn handlers_begin() {
+    if HANDLERS.swap(true, SeqCst) {
+        return;
+    }
+    // A thread that looks one up meanwhile stores before it asks for HANDLERS, and this is the
+    // other way round: all are SeqCst, so one of the two sees the other.
+    for ((next, target), &group) in NEXT.iter().zip(&TARGETS).zip(&Guarded::GROUPS) {
+        if next.load(SeqCst) != 0 {
+            target.store(checked(group), SeqCst);
+        }
+    }
+    if NEXT_FREE.load(SeqCst) != 0 {
+        TARGET_FREE.store(free_checked as *mut (), SeqCst);
+    }
+}
+
+/// The next of a stub is `next`.
+fn go_on(slot: &AtomicUsize, target: &AtomicPtr<()>, next: usize, checked: *mut ()) {
+    slot.store(next, SeqCst);
+    target.store(next as *mut (), SeqCst);
+    if HANDLERS.load(SeqCst) {
+        target.store(checked, SeqCst);
+    }
+}
+
+/// Has a function of the list go to `to`; where it went before is stored in `next` first.
+pub fn divert(index: Guarded, to: usize, next: &AtomicUsize) {
+    let slot = index as usize;
+    let mut before = NEXT[slot].load(Relaxed);
+    if before == 0 {
+        before = loader::address(Guarded::NAMES[slot], None) as usize;
+    }
+    if before != 0 {
+        next.store(before, Relaxed);
+        // After that: a thread that comes to `to` finds the next; the stub's load is one
+        // instruction.
+        go_on(&NEXT[slot], &TARGETS[slot], to, checked(Guarded::GROUPS[slot]));
+    }
+}
+
+/// As [`divert`], for `free`.
+pub fn divert_free(to: usize, next: &AtomicUsize) {
+    next.store(next_free(), Relaxed);
+    go_on(&NEXT_FREE, &TARGET_FREE, to, free_checked as *mut ());
+}
+
+/// Signals that no use outside of handlers has been recorded with open, by group.
+static UNSEEN: [AtomicU64; 3] = [const { AtomicU64::new(u64::MAX) }; 3];
+
+/// A ledger begins: it has no records.
+pub fn begin() {
+    // What a forked child does not write to it need not copy.
+    let seen = UNSEEN.iter().filter(|unseen| unseen.load(Relaxed) != u64::MAX);
+    seen.for_each(|unseen| unseen.store(u64::MAX, Relaxed));
+}
+
+/// `name: group` goes to the next, but not if a handler runs in the thread, or a signal is open
+/// that none of the group has been seen with. `r11`: index.
+macro_rules! checked {
+    ($($name:ident: $group:path;)*) => {
+        $(
+            /// # Safety
+            /// Jumped to by the guard of one function: `r11` has its index, and the arguments are
+            /// untouched.
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+                    "mov r10, fs:[r10]",
+                    "cmp dword ptr [r10 + {in_signal}], 0",
+                    "jne {slow}",
+                    "mov r10, [r10 + {open}]",
+                    "test r10, [rip + {unseen} + {slot}]",
+                    "jnz {slow}",
+                    "lea r10, [rip + {next}]",
+                    "jmp qword ptr [r10 + 8 * r11]",
+                    in_signal = const offset_of!(Thread, in_signal),
+                    open = const offset_of!(Thread, open_signals),
+                    unseen = sym UNSEEN,
+                    slot = const $group as usize * 8,
+                    next = sym NEXT,
+                    slow = sym guard_slow,
+                )
+            }
+        )*
+
+        /// Where the stubs of a group go once the program has a handler of signals.
+        fn checked(group: u64) -> *mut () {
+            match group {
+                $($group => $name as *mut (),)*
+                _ => unreachable!(),
+            }
+        }
+    };
+}
+
+checked! {
+    checked_malloc: unsafe_call::MALLOC;
+    checked_stdio: unsafe_call::STDIO;
+}
+
+/// A function of `group` is used outside of handlers: records the open signals.
+fn used_outside(thread: &ThreadState, group: u64) {
+    let unseen = &UNSEEN[group as usize];
+    let open = thread.open_signals() & unseen.load(Relaxed);
+    if open != 0
+        && let Some(header) = state::header()
+    {
+        header.unsafe_open[group as usize].fetch_or(open, Relaxed);
+        unseen.fetch_and(!open, Relaxed);
+    }
+}
+
+/// Saves what the arguments may be in, asks [`look`] where to go, and goes there. `r11`: index.
+///
+/// # Safety
+/// Jumped to as the functions above are: `r11` has an index below `Guarded::NAMES.len()`.
+#[unsafe(naked)]
+unsafe extern "C" fn guard_slow() {
+    naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "sub rsp, 208",
+        "and rsp, -16",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov [rsp + 48], rax",
+        "movaps [rsp + 64], xmm0",
+        "movaps [rsp + 80], xmm1",
+        "movaps [rsp + 96], xmm2",
+        "movaps [rsp + 112], xmm3",
+        "movaps [rsp + 128], xmm4",
+        "movaps [rsp + 144], xmm5",
+        "movaps [rsp + 160], xmm6",
+        "movaps [rsp + 176], xmm7",
+        "mov rdi, r11",
+        "mov rsi, rbp",
+        "call {look}",
+        "mov r11, rax",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "mov rax, [rsp + 48]",
+        "movaps xmm0, [rsp + 64]",
+        "movaps xmm1, [rsp + 80]",
+        "movaps xmm2, [rsp + 96]",
+        "movaps xmm3, [rsp + 112]",
+        "movaps xmm4, [rsp + 128]",
+        "movaps xmm5, [rsp + 144]",
+        "movaps xmm6, [rsp + 160]",
+        "movaps xmm7, [rsp + 176]",
+        "mov rsp, rbp",
+        "pop rbp",
+        "jmp r11",
+        look = sym look,
+    )
+}
+
+/// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer
+/// and the return address to it, as [`guard_slow`] has pushed and found them.
+///
+/// # Safety
+/// `index` is one of a guarded function; `frame` points to the two words that `guard_slow` pushed.
+unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
+    let group = Guarded::GROUPS[index];
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    let thread = unsafe { tls::get().as_mut() }.filter(|thread| {
+        if thread.in_signal() == 0 {
+            used_outside(thread, group);
+        }
+        thread.in_signal() != 0 && !signal::is_synchronous(thread.in_signal())
+    });
+    let mut next = NEXT[index].load(Relaxed);
+    if next == 0 {
+        next = loader::address(Guarded::NAMES[index], None) as usize;
+        // Kept from the first use outside of handlers on.
+        if thread.is_none() {
+            go_on(&NEXT[index], &TARGETS[index], next, checked(group));
+            STDIO_USED.fetch_or(u8::from(group == unsafe_call::STDIO), Relaxed);
+        }
+    }
+    if let Some(thread) = thread
+        && (group == unsafe_call::MALLOC || STDIO_USED.load(Relaxed) != 0)
+        && !signal::notice_long_jump(thread)
+    {
+        let what = Misuse {
+            detail: u64::from(thread.in_signal()),
+            ..Misuse::new(finding_kind::UNSAFE_CALL, group, Ident::NONE)
+        };
+        // SAFETY: `guard_slow` has pushed these two words, and its frame is there until this returns.
+        let [rbp, pc] = unsafe { *frame };
+        let from = Frame { pc, rsp: frame as u64 + 16, rbp };
+        misuse::tell_from(thread, &what, &mut |frames| unwind::capture_from(frames, from));
+    }
+    next
+}
+
+/// Where the next `free` is, 0 until it has been looked up.
+static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
+/// As [`TARGETS`].
+static TARGET_FREE: AtomicPtr<()> = AtomicPtr::new(free_slow as *mut ());
+
+/// Stands in front of the C library's `free`.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn free(block: *mut c_void) {
+    naked_asm!(
+        "mov eax, edi",
+        "shr eax, 12",
+        "and eax, {mask}",
+        "lea rcx, [rip + {pages}]",
+        "cmp byte ptr [rcx + rax], 0",
+        "jne {slow}",
+        "jmp qword ptr [rip + {target}]",
+        mask = const lock_pages::PAGES - 1,
+        pages = sym lock_pages::LOCK_PAGES,
+        target = sym TARGET_FREE,
+        slow = sym free_slow,
+    )
+}
+
+/// Goes to the next `free`, but not if a handler runs in the thread.
+///
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
+#[unsafe(naked)]
+unsafe extern "C" fn free_checked(block: *mut c_void) {
+    naked_asm!(
+        "mov rax, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+        "mov rax, fs:[rax]",
+        "cmp dword ptr [rax + {in_signal}], 0",
+        "jne {slow}",
+        "jmp qword ptr [rip + {next}]",
+        in_signal = const offset_of!(Thread, in_signal),
+        next = sym NEXT_FREE,
+        slow = sym free_slow,
+    )
+}
+
+fn next_free() -> usize {
+    let mut next = NEXT_FREE.load(Relaxed);
+    if next == 0 {
+        next = loader::address(c"free", None) as usize;
+        go_on(&NEXT_FREE, &TARGET_FREE, next, free_checked as *mut ());
+    }
+    next
+}
+
+/// # Safety
+/// `block` is null or a live block of the program's allocator, as for `free`.
+unsafe extern "C" fn free_slow(block: *mut c_void) {
+    type Free = unsafe extern "C" fn(*mut c_void);
+    let next = next_free();
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && !block.is_null()
+    {
+        if thread.in_signal() != 0
+            && !signal::is_synchronous(thread.in_signal())
+            && !signal::notice_long_jump(thread)
+        {
+            let what = Misuse {
+                detail: u64::from(thread.in_signal()),
+                ..Misuse::new(finding_kind::UNSAFE_CALL, unsafe_call::MALLOC, Ident::NONE)
+            };
+            misuse::tell(thread, &what);
+        }
+        // SAFETY: the program is about to free `block`, which is still allocated.
+        unsafe { freed_memory::small(thread, block) };
+    }
+    // SAFETY: `next` is the next `free`, has this type, and gets the program's own `block`
+    // unchanged.
+    unsafe { core::mem::transmute::<usize, Free>(next)(block) };
+}

@@ -1,0 +1,5 @@
+//! Checks beyond the order of locks.
+
+pub mod atomic_sleep;
+pub mod left_held;
+pub mod misuse;

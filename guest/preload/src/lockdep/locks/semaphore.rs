@@ -1,0 +1,299 @@
+//! sem_*: a semaphore that begins at 1 is a lock until it shows that it is none; any other may hand
+//! something over ([`crate::lockdep::handovers`]).
+//!
+//! A lock carries a stamp, and loses it when it proves to be none: a post by a thread that does not
+//! hold it (in a handler: that did not take it there), or a wait by the one that does.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::sem_t;
+use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
+use lockwright_ledger::rows::meter::blocking_call;
+use lockwright_ledger::rows::{event, finding_kind, mode};
+
+use crate::callsite::Return;
+use crate::libc::real;
+use crate::lock_id::first_use;
+use crate::lock_id::identity::{self, Birth};
+use crate::lockdep::watch::{self, Blocking};
+use crate::lockdep::{cond, fast_path, handovers, left_held, misuse, trylocks};
+use crate::os::{sys, tls};
+use crate::recorder::state;
+
+type Semaphore = *mut sem_t;
+
+/// A semaphore has been initialised.
+///
+/// # Safety
+/// The caller's semaphore, which nobody has used yet.
+pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) {
+    if state::status() != state::ACTIVE {
+        return;
+    }
+    // Posts of other processes would not be seen.
+    handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
+    cond::forget_kept(s as u64);
+    if shared == 0 && value == 1 && identity::can_stamp() {
+        // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
+        unsafe { identity::identify(s, Birth::Init) };
+    }
+}
+
+/// A lock's life ends, if there was one: the thread that took it will not post it.
+///
+/// # Safety
+/// The caller's memory, large enough for a semaphore.
+pub unsafe fn end(s: Semaphore) {
+    // SAFETY: the caller's memory, of a semaphore's size; what it says is checked or only a hint.
+    unsafe {
+        if identity::stamped(s).is_none() {
+            return;
+        }
+        identity::take_stamp(s);
+        if identity::is_taken(s) {
+            let thread = watch::thread();
+            state::with_core(|core| core.give_up(thread, s as u64));
+        }
+    }
+}
+
+/// The thread and the semaphore, if that is a lock.
+#[inline(always)]
+fn lock(s: Semaphore) -> Option<(&'static mut ThreadState, Ident)> {
+    // SAFETY: wrappers pass the semaphore of the program's own call, whose memory may have a stamp.
+    let ident = unsafe { identity::stamped(s) }?;
+    Some((watch::thread()?, ident))
+}
+
+/// The semaphore is no lock.
+#[cold]
+fn hand_over(thread: Option<&mut ThreadState>, s: Semaphore, ident: Ident) {
+    // SAFETY: the caller's semaphore. First of all, so that nobody takes it for a lock any more.
+    unsafe { identity::take_stamp(s) };
+    state::with_core(|core| core.hand_over(thread, s as u64, ident));
+}
+
+/// # Safety
+/// The arguments keep the contract of `sem_post`.
+pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
+    let holder = fast_path::holder(s as u64);
+    let Some(thread) = holder.filter(|thread| thread.in_signal() == 0) else {
+        // SAFETY: the program's own `s` goes on unchanged, as `sem_post` would get it.
+        return unsafe { post_slow(s) };
+    };
+    // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
+    let result = unsafe { real::sem_post(s) };
+    // It may be gone by now, even from the entry: a handler, too, may have posted it.
+    if result == 0 && !thread.release_innermost(s as u64) {
+        misuse::released_slow(thread, s as u64);
+    }
+    result
+}
+
+/// The slow path of [`post`]: the thread does not hold the semaphore as its innermost lock, or runs a
+/// handler.
+///
+/// # Safety
+/// `s` is the semaphore of the program's call of `sem_post`.
+#[inline(never)]
+unsafe fn post_slow(s: Semaphore) -> c_int {
+    // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `stamped`
+    // asks.
+    let Some(ident) = (unsafe { identity::stamped(s) }) else {
+        // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
+        unsafe { first_use::tell(s) };
+        handovers::shares_by_post();
+        cond::posts(s as u64);
+        handovers::semaphore_posts(s as u64);
+        // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
+        return unsafe { real::sem_post(s) };
+    };
+    match watch::thread() {
+        Some(thread) if thread.releases_semaphore(s as u64) => {
+            // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
+            let result = unsafe { real::sem_post(s) };
+            if result == 0 {
+                misuse::released_slow(thread, s as u64);
+            }
+            result
+        }
+        thread => {
+            handovers::shares_by_post();
+            cond::posts(s as u64);
+            hand_over(thread, s, ident);
+            // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
+            unsafe { real::sem_post(s) }
+        }
+    }
+}
+
+/// Takes the semaphore, by `block` where it has to be waited for. `mode` is [`mode::TIMED`] if that
+/// ends by itself, else 0.
+///
+/// # Safety
+/// The caller's semaphore; `site` and `back` are as the stub passes them.
+///
+/// [`mode::TIMED`]: lockwright_ledger::rows::mode::TIMED
+#[inline(always)]
+pub unsafe fn take(
+    s: Semaphore,
+    mode: u16,
+    site: u64,
+    back: Return,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some((thread, ident)) = lock(s) else {
+        // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
+        unsafe { first_use::tell(s) };
+        left_held::idles(const { blocking_call("sem_wait") }, site);
+        // SAFETY: the caller promises its semaphore, as `wait_for_event` asks.
+        let result = unsafe { wait_for_event(s, mode, site, block) };
+        return handovers::semaphore_waited(s as u64, result);
+    };
+    // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
+    // SAFETY: it takes no arguments, and nothing is under way that unwinding would leave behind.
+    unsafe { real::pthread_testcancel() };
+    let lock = Acquire { addr: s as u64, ident, mode, site };
+    if trylocks::is_pending(thread) {
+        trylocks::waits(thread, &lock);
+    }
+    if !thread.is_idle() && thread.find(lock.addr).is_some() {
+        // Only another's post lets it through.
+        hand_over(Some(thread), s, ident);
+        return block();
+    }
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
+    if !unsafe { reserve(thread, lock, back) } {
+        return block();
+    }
+    thread.mark_semaphore();
+    let errno = sys::errno();
+    // SAFETY: the program asked to take its own `s`, and a trywait needs of it no more than that.
+    if unsafe { real::sem_trywait(s) } == 0 {
+        // SAFETY: the trywait has just taken the caller's semaphore, whose entry is reserved.
+        unsafe { taken(thread, s, ident) };
+        return 0;
+    }
+    sys::set_errno(errno);
+    // SAFETY: the caller promises its semaphore, and its entry was just reserved.
+    unsafe { contended(thread, s, ident, block) }
+}
+
+/// Waits by `block` for the post of a semaphore that is no lock. If the thread keeps locks
+/// meanwhile, the posters matter, and the wait is visible to others.
+///
+/// # Safety
+/// The caller's semaphore.
+unsafe fn wait_for_event(
+    s: Semaphore,
+    mode: u16,
+    site: u64,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return block() };
+    if thread.is_idle() || !cond::others_held(thread, s as u64) {
+        return block();
+    }
+    let wait = Acquire { addr: s as u64, ident: Ident::NONE, mode: mode | mode::SEM_WAIT, site };
+    // Each semaphore that is waited for here is another wait.
+    let ident = ThreadState::ident_of_object(wait.addr);
+    // A thread that finds an unused post does not wait: it does not depend on the next poster.
+    // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `is_taken`
+    // asks.
+    let found = if unsafe { identity::is_taken(s) } { 0 } else { mode::TRY };
+    let context = Acquire { ident, mode: wait.mode | found, ..wait };
+    let (node, is_new) = watch::wait_context(thread, &context);
+    if is_new {
+        let what = Misuse {
+            mode: context.mode,
+            detail: wait.addr,
+            ..Misuse::new(finding_kind::WAIT_HELD, wait.addr, Ident::NONE)
+        };
+        misuse::tell(thread, &what);
+        cond::keep(wait.addr);
+    }
+    thread.wait_begin(&wait, node);
+    let result = block();
+    thread.wait_end();
+    result
+}
+
+/// Records the acquisition if it is new, and reserves its entry. False: it goes unwatched.
+///
+/// # Safety
+/// The call to which `back` belongs has not returned.
+#[inline(always)]
+unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
+    thread.reserve_known(lock.ident, lock.mode, lock.site)
+        // SAFETY: the caller promises that the call to which `back` belongs has not returned.
+        || unsafe { watch::before_past(thread, lock, back) }
+}
+
+/// The reserved entry's semaphore has been taken.
+///
+/// # Safety
+/// `s` is the caller's semaphore, just taken, whose entry `thread` has reserved.
+#[inline(always)]
+unsafe fn taken(thread: &mut ThreadState, s: Semaphore, ident: Ident) {
+    thread.acquired(s as u64);
+    thread.did(event::SEMAPHORE);
+    // Another thread, or a handler, may have posted it meanwhile.
+    // SAFETY: the caller promises its semaphore, just taken, whose memory may have a stamp.
+    if unsafe { identity::stamped(s) } != Some(ident) {
+        thread.release(s as u64);
+    }
+}
+
+/// # Safety
+/// `s` is the caller's semaphore, whose entry `thread` has reserved; `block` waits for it.
+#[cold]
+#[inline(never)]
+unsafe fn contended(
+    thread: &mut ThreadState,
+    s: Semaphore,
+    ident: Ident,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    let (lock, node) = thread.reserved(s as u64);
+    let is_obstacle = thread.is_obstacle(1);
+    // A thread that waits for a semaphore it has taken itself waits for another thread's post.
+    let blocking = Blocking { relock_fails: true, owner: 0 };
+    let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
+    if result == 0 {
+        // SAFETY: `block` has just taken the caller's semaphore, whose entry is reserved.
+        unsafe { taken(thread, s, ident) };
+    } else {
+        thread.abandon();
+    }
+    result
+}
+
+/// # Safety
+/// The arguments keep the contract of `sem_trywait`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -> c_int {
+    let Some((thread, ident)) = lock(s) else {
+        // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
+        unsafe { first_use::tell(s) };
+        // SAFETY: the next `sem_trywait` gets the program's own `s` unchanged, as without us.
+        return handovers::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
+    };
+    // SAFETY: the next `sem_trywait` gets the program's own `s` unchanged, as without us.
+    let result = unsafe { real::sem_trywait(s) };
+    let held = !thread.is_idle() && thread.find(s as u64).is_some();
+    match (result, held) {
+        (0, true) => hand_over(Some(thread), s, ident),
+        (0, false) => {
+            let lock = Acquire { addr: s as u64, ident, mode: trylocks::mode_at(site), site };
+            // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
+            if unsafe { reserve(thread, lock, back) } {
+                thread.mark_semaphore();
+                // SAFETY: the trywait has just taken the program's semaphore, whose entry is
+                // reserved.
+                unsafe { taken(thread, s, ident) };
+            }
+        }
+        _ => trylocks::failed(thread, s as u64, held, site),
+    }
+    result
+}

@@ -1,0 +1,5 @@
+//! Signals: handlers, masks, and waits that change the mask.
+
+pub mod signal;
+pub mod signal_sysv;
+pub mod signal_wait;

@@ -1,0 +1,4 @@
+//! The threads that lockdep watches.
+
+pub mod attached_threads;
+pub mod thread;

@@ -1,0 +1,7 @@
+//! Waits for what is no lock: conditions, barriers, semaphores and futexes.
+
+pub mod cond;
+pub mod cond_waits;
+pub mod futex;
+pub mod handovers;
+pub mod taken_signals;
