@@ -6,8 +6,8 @@ use core::ffi::c_int;
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, timespec};
 
 use crate::cancel_type;
-use crate::choice::{self, NO_SITE};
 use crate::cond::{self, Cond};
+use crate::lock_choice::{self, NO_SITE};
 use crate::mutex::{self, Mutex};
 
 /// glibc's numbers.
@@ -62,10 +62,10 @@ macro_rules! c11 {
 }
 
 c11! {
-    mtx_lock(m: *mut Mutex) choice::mutex_lock, NO_SITE;
-    mtx_trylock(m: *mut Mutex) choice::mutex_trylock, NO_SITE;
-    mtx_timedlock(m: *mut Mutex, t: *const timespec) choice::mutex_timedlock, NO_SITE;
-    mtx_unlock(m: *mut Mutex) choice::mutex_unlock;
+    mtx_lock(m: *mut Mutex) lock_choice::mutex_lock, NO_SITE;
+    mtx_trylock(m: *mut Mutex) lock_choice::mutex_trylock, NO_SITE;
+    mtx_timedlock(m: *mut Mutex, t: *const timespec) lock_choice::mutex_timedlock, NO_SITE;
+    mtx_unlock(m: *mut Mutex) lock_choice::mutex_unlock;
     cnd_wait(c: *mut Cond, m: *mut Mutex) cancel_type::cond_wait;
     cnd_timedwait(c: *mut Cond, m: *mut Mutex, t: *const timespec) cancel_type::cond_timedwait;
     cnd_signal(c: *mut Cond) cancel_type::cond_signal;

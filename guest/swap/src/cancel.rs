@@ -7,7 +7,7 @@
 //!
 //! A program can make cancellation asynchronous itself. Such a thread must not end inside a lock: its
 //! node would stay in the queue. The first call that asks for it therefore installs the functions of
-//! `careful.rs` for the whole process, and no other process pays for them.
+//! `async_cancel.rs` for the whole process, and no other process pays for them.
 
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
@@ -119,7 +119,7 @@ fn set_type(kind: c_int) -> c_int {
 /// Some thread of the process has asked for asynchronous cancellation.
 static IS_CAREFUL: AtomicBool = AtomicBool::new(false);
 
-/// Whether the functions of `careful.rs` are needed.
+/// Whether the functions of `async_cancel.rs` are needed.
 pub fn is_careful() -> bool {
     // Relaxed: the caller's fence orders it.
     IS_CAREFUL.load(Relaxed)

@@ -7,10 +7,10 @@ use core::sync::atomic::{AtomicBool, AtomicPtr};
 
 use libc::timespec;
 
-use crate::careful::completed;
+use crate::async_cancel::completed;
 use crate::cond::{self, Cond};
 use crate::mutex::Mutex;
-use crate::{cancel, choice, next};
+use crate::{cancel, lock_choice, next};
 
 /// Functions of condition variables, which are the same for each lock, and their careful twins.
 macro_rules! conditions {
@@ -74,7 +74,7 @@ pub unsafe extern "C-unwind" fn set(kind: c_int, old: *mut c_int) -> c_int {
     if kind == cancel::ASYNCHRONOUS && !IS_DONE.load(Acquire) {
         cancel::be_careful();
         install();
-        choice::choose();
+        lock_choice::choose();
         IS_DONE.store(true, Release);
     }
     // SAFETY: the next `pthread_setcanceltype` gets the program's own `kind` and `old` unchanged,

@@ -33,13 +33,13 @@ use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright_glibc::table::cond;
 use lockwright_glibc::table::wrefs::{DESTROYED, MONOTONIC, SHARED};
 
-use crate::choice::{self, NO_SITE};
 use crate::counts::{Count, count};
 use crate::deadline::Deadline;
 use crate::exclusive::Exclusive;
-use crate::guest::{Guest, Plain};
+use crate::lock_choice::{self, NO_SITE};
 use crate::mutex::Mutex;
 use crate::os::{self, Slept};
+use crate::platform::{Guest, Plain};
 use crate::{cancel, era, layout, next};
 
 /// A condition variable in the program's memory.
@@ -100,14 +100,14 @@ impl Cond {
             return false;
         }
         self.flags().load(Relaxed) & SHARED != 0 || {
-            self.meet(era);
+            self.mark_slow(era);
             false
         }
     }
 
     /// Marks it. Waiters from before a fork are threads of another process.
     #[cold]
-    fn meet(&self, era: u32) {
+    fn mark_slow(&self, era: u32) {
         let mark = era::met(era);
         era::alone(|| {
             let seen = self.met.load(Relaxed);
@@ -245,7 +245,7 @@ impl Waiter {
     fn relock(&self) -> c_int {
         // SAFETY: `self.mutex` is the mutex of the program's own wait, which stays until that
         // returns.
-        let error = unsafe { choice::mutex_lock(self.mutex, NO_SITE) };
+        let error = unsafe { lock_choice::mutex_lock(self.mutex, NO_SITE) };
         if self.is_user && matches!(error, 0 | EOWNERDEAD) {
             // SAFETY: `self.mutex` is the mutex of the program's own wait, which stays until that
             // returns.
@@ -323,7 +323,7 @@ unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_i
     };
     Cond::locked(c, |cond| cond.push(&waiter));
     // SAFETY: `m` is the mutex of the program's own wait, which stays until that returns.
-    let error = unsafe { choice::mutex_unlock(m) };
+    let error = unsafe { lock_choice::mutex_unlock(m) };
     if error != 0 {
         // It is not the owner's, so nobody has become its user.
         if !waiter.leave() {

@@ -8,8 +8,8 @@ use lockwright::qspinlock::RawQspinlock;
 use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 
-use crate::guest::{Guest, Marked, Plain};
 use crate::os;
+use crate::platform::{Guest, Marked, Plain};
 
 /// An exclusive lock of 4 bytes, of which 0 is the free one: [`Plain`], as mutexes need it, or
 /// [`Marked`].

@@ -4,8 +4,8 @@
 use core::ffi::c_int;
 
 use crate::cancel_type::condition;
-use crate::choice::{choose, target};
 use crate::counts::{Count, count};
+use crate::lock_choice::{choose, target};
 use crate::{c11, cancel, cancel_type, cond, execute, layout, mutex, rwlock, spin};
 
 /// `name = aliases: how to;`, where a function is either always the same (`always`; `second` and

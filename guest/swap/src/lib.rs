@@ -21,10 +21,10 @@ mod cancel_type;
 
 mod cond;
 
-mod choice;
 mod layout;
+mod lock_choice;
 
-mod careful;
+mod async_cancel;
 
 mod table;
 
@@ -35,12 +35,13 @@ mod spin;
 mod exclusive;
 
 mod cancel;
-mod guest;
+mod platform;
 
-mod numbers;
+mod thread_numbers;
 
 mod selection;
 
+mod bad_unlock;
 mod counts;
 mod deadline;
 mod era;
@@ -51,7 +52,6 @@ mod environment;
 mod mem;
 mod os;
 mod tls;
-mod unheld;
 
 /// A panic would be a bug, or a lock that the program has written over; it ends the process.
 #[panic_handler]

@@ -29,11 +29,11 @@ use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 
+use crate::bad_unlock::write_as_found;
 use crate::counts::{Count, count};
 use crate::deadline::{self, Deadline};
 use crate::selection::{self, Verdict};
-use crate::unheld::write_as_found;
-use crate::{era, guest, next, os};
+use crate::{era, next, os, platform};
 
 /// A mutex in the program's memory.
 #[repr(C)]
@@ -68,7 +68,7 @@ const LEFT: u64 = 1 << 9;
 const DESTROYED: i32 = -1;
 
 /// The bits of an owner's id. The others are an owner word's flags (`owner.rs`).
-const THREAD: u32 = u32::MAX >> guest::OWNER_FLAGS;
+const THREAD: u32 = u32::MAX >> platform::OWNER_FLAGS;
 
 /// The shape of a mutex of a kind that has been met in this era.
 #[inline(always)]
@@ -116,7 +116,7 @@ pub trait OfMutex {
 
 /// The sort of mutex that a thread finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Met {
+enum Marking {
     /// Ours, and marked.
     Ours,
     /// Ours, and held since before a fork, so nobody may queue for it yet.
@@ -201,15 +201,15 @@ impl Mutex {
 
     /// Makes sure that the mutex is marked, if it is ours.
     #[cold]
-    fn meet(&self, era: u32, site: usize) -> Met {
+    fn mark_slow(&self, era: u32, site: usize) -> Marking {
         let seen = self.shape.load(Relaxed);
         let (kind, mark) = (seen as i32, (seen >> 32) as u32);
         let new = shape(kind, era);
         if seen == new {
-            return Met::Ours;
+            return Marking::Ours;
         }
         if !is_replaced(kind) {
-            return Met::Left;
+            return Marking::Left;
         }
         if !era::is_mark(mark) {
             let verdict = selection::verdict(ptr::from_ref(self).addr(), site);
@@ -218,23 +218,23 @@ impl Mutex {
             return match self.shape.compare_exchange(seen, new, Relaxed, Relaxed) {
                 Ok(_) => {
                     count_made(&verdict);
-                    if verdict.is_chosen { Met::Ours } else { Met::Left }
+                    if verdict.is_chosen { Marking::Ours } else { Marking::Left }
                 }
-                Err(_) if self.is_replaced() => Met::Ours,
-                Err(_) => Met::Left,
+                Err(_) if self.is_replaced() => Marking::Ours,
+                Err(_) => Marking::Left,
             };
         }
         // Its word may have marks of waiters in the parent process, which do not exist here.
         era::alone(|| {
             if self.shape.load(Relaxed) == new {
-                return Met::Ours;
+                return Marking::Ours;
             }
             if self.owner() != 0 {
-                return Met::Inherited;
+                return Marking::Inherited;
             }
             self.forget(Relaxed);
             self.shape.store(new, Relaxed);
-            Met::Ours
+            Marking::Ours
         })
     }
 
@@ -243,7 +243,7 @@ impl Mutex {
     /// # Safety
     /// The mutex is of a kind that is replaced, and it stays for this call.
     #[cold]
-    unsafe fn acquire<L: OfMutex>(&self, want: Want<'_>, site: usize) -> Option<c_int> {
+    unsafe fn acquire_slow<L: OfMutex>(&self, want: Want<'_>, site: usize) -> Option<c_int> {
         let era = era::current();
         let me = era::thread();
         let kind = self.kind();
@@ -270,14 +270,14 @@ impl Mutex {
     /// one. None: it is the C library's from now on.
     ///
     /// # Safety
-    /// As for `acquire`.
+    /// As for `acquire_slow`.
     unsafe fn acquire_until<L: OfMutex>(
         &self,
         deadline: Option<Deadline>,
         site: usize,
     ) -> Option<c_int> {
-        // SAFETY: the caller promises a mutex of a kind that is replaced, as `acquire` asks.
-        unsafe { self.acquire::<L>(deadline.as_ref().map_or(Want::Always, Want::Until), site) }
+        // SAFETY: the caller promises a mutex of a kind that is replaced, as `acquire_slow` asks.
+        unsafe { self.acquire_slow::<L>(deadline.as_ref().map_or(Want::Always, Want::Until), site) }
     }
 
     /// Takes the lock in the word. None: it is not ours.
@@ -286,10 +286,10 @@ impl Mutex {
     /// The mutex is of a kind that is replaced, and it stays for this call.
     unsafe fn enter<L: OfMutex>(&self, era: u32, want: Want<'_>, site: usize) -> Option<c_int> {
         loop {
-            match self.meet(era, site) {
-                Met::Ours => break,
-                Met::Left => return None,
-                Met::Inherited => {}
+            match self.mark_slow(era, site) {
+                Marking::Ours => break,
+                Marking::Left => return None,
+                Marking::Inherited => {}
             }
             // The thread that forked holds it; who it keeps waiting queues where nobody else is.
             match want {
@@ -301,7 +301,7 @@ impl Mutex {
                 _ => os::nap(),
             }
         }
-        // SAFETY: `meet` found the mutex to be ours and marked, so it is a lock of this sort.
+        // SAFETY: `mark_slow` found the mutex to be ours and marked, so it is a lock of this sort.
         let taken = unsafe {
             match want {
                 Want::Always => {
@@ -334,7 +334,7 @@ impl Mutex {
     /// # Safety
     /// The mutex is of a kind that is replaced.
     #[cold]
-    unsafe fn release<L: OfMutex>(&self) -> c_int {
+    unsafe fn release_slow<L: OfMutex>(&self) -> c_int {
         let era = era::current();
         let kind = self.kind();
         if matches!(kind, RECURSIVE | ERRORCHECK) && self.owner() != era::thread() {
@@ -382,8 +382,8 @@ pub unsafe extern "C-unwind" fn lock<L: OfMutex>(m: *mut Mutex, site: usize) -> 
         return 0;
     }
     let taken = if mutex.is_replaced() {
-        // SAFETY: `is_replaced` found a mutex of a kind that is replaced, as `acquire` asks.
-        unsafe { mutex.acquire::<L>(Want::Always, site) }
+        // SAFETY: `is_replaced` found a mutex of a kind that is replaced, as `acquire_slow` asks.
+        unsafe { mutex.acquire_slow::<L>(Want::Always, site) }
     } else {
         None
     };
@@ -408,8 +408,8 @@ pub unsafe extern "C-unwind" fn trylock<L: OfMutex>(m: *mut Mutex, site: usize) 
         return 0;
     }
     let taken = if mutex.is_replaced() {
-        // SAFETY: `is_replaced` found a mutex of a kind that is replaced, as `acquire` asks.
-        unsafe { mutex.acquire::<L>(Want::Now, site) }
+        // SAFETY: `is_replaced` found a mutex of a kind that is replaced, as `acquire_slow` asks.
+        unsafe { mutex.acquire_slow::<L>(Want::Now, site) }
     } else {
         None
     };
@@ -453,7 +453,7 @@ unsafe fn lock_by<L: OfMutex>(
     }
     // SAFETY: a mutex of a kind that is replaced; the caller's time.
     unsafe {
-        match mutex.acquire::<L>(Want::Now, site) {
+        match mutex.acquire_slow::<L>(Want::Now, site) {
             Some(EBUSY) => lock_until::<L>(m, Deadline::given(clock, time), site),
             taken => taken,
         }
@@ -516,7 +516,7 @@ pub unsafe extern "C-unwind" fn unlock<L: OfMutex>(m: *mut Mutex) -> c_int {
         return unsafe { next::pthread_mutex_unlock(m.cast()) };
     }
     // SAFETY: a mutex of a kind that is replaced.
-    unsafe { mutex.release::<L>() }
+    unsafe { mutex.release_slow::<L>() }
 }
 
 unsafe extern "C" {

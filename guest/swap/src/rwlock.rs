@@ -21,10 +21,10 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT, timespec};
 use lockwright::preference_rwlock::{Mode, Preference, RawPreferenceRwLock, Refused};
 
+use crate::bad_unlock::write_as_found;
 use crate::counts::{Count, count};
 use crate::deadline::Deadline;
-use crate::guest::Futexes;
-use crate::unheld::write_as_found;
+use crate::platform::Futexes;
 use crate::{era, next, os, selection};
 
 /// A reader-writer lock in the program's memory.
@@ -73,7 +73,7 @@ impl RwLock {
     #[inline(always)]
     fn is_ours(&self, site: usize) -> bool {
         let era = era::current();
-        self.met.load(Relaxed) == era::met(era) || self.meet(era, site)
+        self.met.load(Relaxed) == era::met(era) || self.mark_slow(era, site)
     }
 
     /// Whether it is the C library's.
@@ -84,7 +84,7 @@ impl RwLock {
     /// Marks the lock, if it is replaced. If it was marked before a fork, its marks of waiting
     /// threads are another process's.
     #[cold]
-    fn meet(&self, era: u32, site: usize) -> bool {
+    fn mark_slow(&self, era: u32, site: usize) -> bool {
         if self.is_forwarded() || !self.is_chosen(site) {
             return false;
         }

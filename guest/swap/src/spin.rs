@@ -1,7 +1,7 @@
 //! Spinlocks, in the C library's 4 bytes.
 //!
 //! ```text
-//!   bit 30 set, bit 31 clear   one of ours: the chosen lock's word (`guest::Marked`)
+//!   bit 30 set, bit 31 clear   one of ours: the chosen lock's word (`platform::Marked`)
 //!   1, 0 or negative           the C library's: free, held, and held while others try
 //! ```
 //!
@@ -17,7 +17,7 @@ use libc::EBUSY;
 
 use crate::counts::{Count, count};
 use crate::exclusive::Exclusive;
-use crate::guest::MARK;
+use crate::platform::MARK;
 use crate::{next, os, selection};
 
 /// Whether the lock is one of ours.

@@ -10,8 +10,8 @@ use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 
 use crate::exclusive::Exclusive;
-use crate::guest::{Guest, Marked, OwnerWord, Plain, Tail};
 use crate::mutex::{Mutex, OfMutex};
+use crate::platform::{Guest, Marked, OwnerWord, Plain, Tail};
 
 /// A lock as it can be chosen: its name, what mutexes run on and what spinlocks run on.
 pub trait Choice {

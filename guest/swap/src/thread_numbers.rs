@@ -14,7 +14,7 @@ use lockwright::platform::numbers::Numbers;
 use crate::{era, os, tls};
 
 /// How many threads can have a number at once. With the number, plus 1, in the bits from 18 on of
-/// a lock's word, bits 30 and 31 of it stay 0: see `guest::MARK`.
+/// a lock's word, bits 30 and 31 of it stay 0: see `platform::MARK`.
 pub const MOST: u32 = (1 << 12) - 2;
 
 /// In pages of their own.

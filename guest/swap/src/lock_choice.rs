@@ -8,11 +8,11 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, fence};
 
 use libc::timespec;
 
-use crate::guest::{Layout, Marked, Plain};
 use crate::mutex::{self, Mutex};
+use crate::platform::{Layout, Marked, Plain};
 use crate::rwlock::{self, RwLock};
 use crate::table::{Choice, HybridMutex, for_each_choice};
-use crate::{cancel, careful, environment, numbers, os, selection, spin};
+use crate::{async_cancel, cancel, environment, os, selection, spin, thread_numbers};
 
 /// The name of the lock.
 const LOCK: &[u8] = b"LOCKWRIGHT_SWAP=";
@@ -54,7 +54,7 @@ macro_rules! targets {
             let is_sited = selection::is_active();
             $({
                 let at = match is_careful {
-                    true => careful::$name::<L> as *mut (),
+                    true => async_cancel::$name::<L> as *mut (),
                     false => $to as *mut (),
                 };
                 $(let at = match (is_sited, is_careful) {
@@ -83,7 +83,7 @@ macro_rules! targets {
                         unsafe extern "C" fn sited<L: Choice>() {
                             core::arch::naked_asm!(
                                 concat!("mov ", $register, ", [rsp]"), "jmp {to}",
-                                to = sym careful::$name::<L>
+                                to = sym async_cancel::$name::<L>
                             )
                         }
                         sited::<L> as *mut ()
@@ -143,7 +143,7 @@ fn take_if_named<L: Choice>(name: &[u8]) -> bool {
         return false;
     }
     if L::NUMBERS {
-        numbers::prepare(|| {
+        thread_numbers::prepare(|| {
             os::wipe_on_fork(Plain::storage()) && os::wipe_on_fork(Marked::storage())
         });
     }

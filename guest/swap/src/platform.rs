@@ -9,9 +9,9 @@ use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word
 use lockwright::preference_rwlock::{Half, Halves};
 
 use crate::deadline::Deadline;
-use crate::numbers::Storage;
 use crate::os::{self, Slept};
-use crate::{era, numbers};
+use crate::thread_numbers::Storage;
+use crate::{era, thread_numbers};
 
 /// How the words of a sort of locks lie in memory.
 pub trait Layout: Send + Sync + 'static {
@@ -217,7 +217,7 @@ impl Atomic<usize> for OwnerWord {
 #[repr(transparent)]
 pub struct Tail(AtomicU16);
 
-const _: () = assert!(numbers::MOST < u16::MAX as u32);
+const _: () = assert!(thread_numbers::MOST < u16::MAX as u32);
 
 impl Atomic<u32> for Tail {
     fn new(value: u32) -> Self {
@@ -325,11 +325,11 @@ impl<L: Layout> Platform for Guest<L> {
 
     #[inline]
     fn cpu() -> Option<u32> {
-        numbers::current()
+        thread_numbers::current()
     }
 
     fn cpus() -> u32 {
-        numbers::bound()
+        thread_numbers::bound()
     }
 
     #[inline]
