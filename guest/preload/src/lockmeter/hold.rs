@@ -75,12 +75,9 @@ pub fn cancel(thread: &mut MeterThread, rejects: bool) {
 /// Lets a lock that only one can hold go by `unlock`, the C library's.
 #[inline(always)]
 pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
-    // nothing.
-    let thread = unsafe { &mut *tls::raw() };
     // The slow paths leave from here, so that the fast path keeps nothing for them.
-    let Some(hold) = thread.innermost_uncounted(addr) else {
-        return release_counted(thread, addr, unlock);
+    let Some((thread, hold)) = tls::own_with(|meter| meter.innermost_uncounted(addr)) else {
+        return release_counted(addr, unlock);
     };
     if BOARDS.is_waited_for(addr) {
         return end_waited(thread, addr, unlock);
@@ -123,14 +120,20 @@ fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_in
 
 /// The slow path of [`release`], of a lock whose acquisition has been counted.
 #[inline(never)]
-pub fn release_counted(
-    thread: &mut MeterThread,
-    addr: u64,
-    unlock: impl FnOnce() -> c_int,
-) -> c_int {
-    match thread.innermost(addr) {
-        Some(_) if !BOARDS.is_waited_for(addr) => end_timed(thread, false, unlock),
-        _ => end(thread, addr, unlock),
+pub fn release_counted(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    match tls::own_with(|meter| meter.innermost(addr)) {
+        Some((thread, _)) if !BOARDS.is_waited_for(addr) => end_timed(thread, false, unlock),
+        _ => release_slow(addr, unlock),
+    }
+}
+
+/// The slow path of a release: the lock is not the innermost, or was waited for, or is not known.
+#[cold]
+#[inline(never)]
+fn release_slow(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    match tls::own_with(|meter| meter.entry_of(addr)) {
+        Some((thread, _)) => end_and_judge(thread, addr, unlock, callsite::judge),
+        None => unlock(),
     }
 }
 
@@ -158,12 +161,9 @@ fn end_timed(
 /// As [`release`], where `unlock` does more than let the lock go: the hold's end is before it.
 #[inline(always)]
 pub fn release_around(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
-    // nothing.
-    let thread = unsafe { &mut *tls::raw() };
-    match thread.innermost(addr) {
-        Some(hold) => end_innermost(thread, addr, hold, unlock),
-        None => end(thread, addr, unlock),
+    match tls::own_with(|meter| meter.innermost(addr)) {
+        Some((thread, hold)) => end_innermost(thread, addr, hold, unlock),
+        None => release_slow(addr, unlock),
     }
 }
 

@@ -28,42 +28,47 @@ pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
     site: u64,
     stack: *const u64,
 ) -> c_int {
-    // SAFETY: `m` is the program's mutex; the meter is this thread's own, or the detached one,
-    // which knows no cell.
-    let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
+    // SAFETY: `m` is the program's mutex, whose stamp is read.
+    let ident = unsafe { identity::stamped_plain(m) };
     // The fast path: an ordinary mutex at a call site that this thread knows.
     let Some(ident) = ident else {
         // SAFETY: the program's own `m` goes on unchanged, and `stack` is where its call put
         // `site`.
         return unsafe { lock_slow_with_frame(m, site, stack) };
     };
-    let Some(cell) = thread.known(key(ident.0 & WHAT.load(Relaxed), 0, site)) else {
+    let meter = tls::raw();
+    // SAFETY: this thread's own meter, or the detached one, which all threads only read.
+    let known = unsafe { (*meter.cast_const()).known(key(ident.0 & WHAT.load(Relaxed), 0, site)) };
+    let Some(cell) = known else {
         // SAFETY: the program's own `m` goes on unchanged, and `ident` is the one stamped into it.
-        return unsafe { lock_past_wrappers::<EVERY>(m, site, stack, thread, ident) };
+        return unsafe { lock_past_wrappers::<EVERY>(m, site, stack, ident) };
     };
-    // SAFETY: the program's own `m` goes on unchanged, and `cell` is one of this thread's.
-    unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) }
+    // SAFETY: the program's own `m` goes on unchanged. The detached meter knows no cell, so the meter
+    // is this thread's own, and `cell` is one of it.
+    unsafe { lock_in::<EVERY>(m, site, stack, meter, cell) }
 }
 
 /// As [`lock`], past wrappers.
 ///
 /// # Safety
-/// As for [`lock`]; `thread` is the calling thread's, and `ident` is stamped into the mutex.
+/// As for [`lock`]; `ident` is stamped into the mutex.
 #[inline(never)]
 unsafe extern "C-unwind" fn lock_past_wrappers<const EVERY: bool>(
     m: Mutex,
     site: u64,
     stack: *const u64,
-    thread: &mut MeterThread,
     ident: Ident,
 ) -> c_int {
     let what = ident.0 & WHAT.load(Relaxed);
-    let known = |past| thread.known(key(what, 0, site::hash(past)));
-    // SAFETY: the caller promises that `stack` is where the call put `site`, and it has not
-    // returned.
-    match unsafe { callsite::known_past(site, stack, known) } {
+    let known = |meter: &MeterThread| {
+        let known = |past| meter.known(key(what, 0, site::hash(past)));
+        // SAFETY: the caller promises that `stack` is where the call put `site`, and it has not
+        // returned.
+        unsafe { callsite::known_past(site, stack, known) }
+    };
+    match tls::own_with(known) {
         // SAFETY: the caller's `m` goes on unchanged, and `cell` is one of `thread`.
-        Some((_, cell)) => unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) },
+        Some((thread, (_, cell))) => unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) },
         // SAFETY: the caller's `m` goes on unchanged, and `stack` is where the call put `site`.
         None => unsafe { lock_slow_with_frame(m, site, stack) },
     }
@@ -78,9 +83,12 @@ unsafe fn lock_in<const EVERY: bool>(
     m: Mutex,
     site: u64,
     stack: *const u64,
-    thread: &mut MeterThread,
+    thread: *mut MeterThread,
     cell: CellRef,
 ) -> c_int {
+    // SAFETY: the caller promises the thread's own meter. This reference is not used after the slow
+    // path has made its own.
+    let thread = unsafe { &mut *thread };
     // SAFETY: the caller promises its mutex, whose kind is read.
     if unsafe { acquire::may_recur(m, thread) } {
         // SAFETY: the caller's `m` goes on unchanged, and `stack` is where the call put `site`.

@@ -49,16 +49,17 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
 /// `l` points to the lock that the caller is about to let go by `unlock`.
 #[inline(always)]
 pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
-    // nothing.
-    let thread = unsafe { &mut *tls::raw() };
-    if let Some(ending) = thread.innermost(l as u64) {
+    let innermost = |meter: &MeterThread| {
+        let alone = meter.innermost(l as u64).map(|ending| (ending, false));
+        alone.or_else(|| Some((meter.innermost_shared(l as u64)?, true)))
+    };
+    let Some((thread, (ending, is_shared))) = tls::own_with(innermost) else {
+        // SAFETY: the caller promises its lock, as `release_slow` asks.
+        return unsafe { release_slow(l, unlock) };
+    };
+    if !is_shared {
         return hold::end_innermost(thread, l as u64, ending, unlock);
     }
-    let Some(ending) = thread.innermost_shared(l as u64) else {
-        // SAFETY: the caller promises its lock, as `release_slow` asks.
-        return unsafe { release_slow(l, thread, unlock) };
-    };
     let now = hold::ending(l as u64, ending, true);
     // SAFETY: the caller still holds its lock, so its identity and row stay.
     let left = unsafe { goes(l, now) };
@@ -72,15 +73,14 @@ pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
 /// The slow path of [`release`]: the lock is not the innermost that the thread holds.
 ///
 /// # Safety
-/// As for [`release`]; `thread` is the calling thread's meter.
+/// As for [`release`].
 #[cold]
 #[inline(never)]
-unsafe fn release_slow(
-    l: RwLock,
-    thread: &mut MeterThread,
-    unlock: impl FnOnce() -> c_int,
-) -> c_int {
-    let reads = thread.entry_of(l as u64).is_some_and(|held| MeterThread::is_shared(&held));
+unsafe fn release_slow(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
+    let Some((thread, held)) = tls::own_with(|meter| meter.entry_of(l as u64)) else {
+        return unlock();
+    };
+    let reads = MeterThread::is_shared(&held);
     // SAFETY: the caller still holds its lock for reading, so its identity and row stay.
     let left = if reads { unsafe { goes(l, 0) } } else { None };
     let result = hold::end(thread, l as u64, unlock);
@@ -95,12 +95,12 @@ unsafe fn release_slow(
 /// # Safety
 /// `l` points to a lock that the calling thread has just taken for reading.
 unsafe fn has_come(l: RwLock) {
-    // SAFETY: `raw` is this thread's own meter, or one that holds nothing; no outer reference is
-    // used meanwhile.
-    let thread = unsafe { &mut *tls::raw() };
+    // SAFETY: this thread's own meter, or the detached one, which all threads read; it is only read
+    // here.
+    let held = unsafe { &*tls::raw() }.entry_of(l as u64);
     // SAFETY: the program passed `l` to this call, so it points to its lock, as `stamped` asks.
     let ident = unsafe { identity::stamped(l) };
-    if let Some(held) = thread.entry_of(l as u64)
+    if let Some(held) = held
         && let Some(cell) = MeterThread::cell_of(&held)
         && let Some(ident) = ident
     {

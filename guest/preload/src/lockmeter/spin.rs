@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use libc::pthread_spinlock_t;
 
 use super::acquire::Counted;
-use super::{hold, tls};
+use super::hold;
 use crate::libc::real;
 use crate::lock_id::by_address::SpinLock;
 
@@ -18,9 +18,6 @@ impl Counted for SpinLock {}
 /// # Safety
 /// The arguments keep the contract of `pthread_spin_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
-    // SAFETY: this thread's own meter, or the detached one, whose index is empty and which holds
-    // nothing.
-    let thread = unsafe { &mut *tls::raw() };
     // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without us.
-    hold::release_counted(thread, l as u64, || unsafe { real::pthread_spin_unlock(l) })
+    hold::release_counted(l as u64, || unsafe { real::pthread_spin_unlock(l) })
 }

@@ -76,6 +76,20 @@ pub fn get() -> *mut MeterThread {
     if meter == detached() { core::ptr::null_mut() } else { meter }
 }
 
+/// The meter of the calling thread, if `holds` finds there what only a thread's own meter has: a
+/// cell, or an entry of a held lock.
+#[inline(always)]
+pub fn own_with<T>(
+    holds: impl FnOnce(&MeterThread) -> Option<T>,
+) -> Option<(&'static mut MeterThread, T)> {
+    let meter = raw();
+    // SAFETY: the thread's own meter, or the detached one. All threads read that, and none writes.
+    let found = holds(unsafe { &*meter })?;
+    // SAFETY: the detached meter has no cell and no entry. So the meter is the thread's own, and a
+    // wrapper uses one reference to it at a time.
+    Some((unsafe { &mut *meter }, found))
+}
+
 /// Sets it; null detaches.
 pub fn set(meter: *mut MeterThread) {
     let meter = if meter.is_null() { detached() } else { meter };

@@ -81,9 +81,9 @@ pub fn timed(addr: u64, owner: u32, block: &mut dyn FnMut() -> c_int) -> c_int {
     if !is_wanted() {
         return block();
     }
-    // SAFETY: as `crate::lockmeter::thread`; a thread without a meter expects no wait.
-    let thread = unsafe { &mut *tls::raw() };
-    let Some(cell) = thread.expected_wait(addr) else { return block() };
+    // A thread without a meter expects no wait.
+    let expected = tls::own_with(|meter| meter.expected_wait(addr));
+    let Some((thread, cell)) = expected else { return block() };
     let contended = Contended { owner: Owner::Was(owner), spins: false, shared: false };
     let (result, waited) = wait::measure(thread, addr, cell, contended, block);
     thread.put_wait(&waited);

@@ -79,9 +79,12 @@ unsafe fn completion(object: u64) -> Option<Ident> {
 /// # Safety
 /// None: `object` is used as an address only; `site` is the call's return address.
 pub unsafe extern "C-unwind" fn wait_begin(object: u64, site: u64) -> c_int {
-    let Some(thread) = watch::thread() else { return 0 };
+    if watch::thread().is_none() {
+        return 0;
+    }
     // SAFETY: `completion` uses `object` as an address only.
     let Some(ident) = (unsafe { completion(object) }).filter(|_| object != 0) else { return 0 };
+    let Some(thread) = watch::own() else { return 0 };
     if watch::before(thread, object, ident, 0, site) {
         let (lock, node) = thread.reserved(object);
         let holds = thread.is_obstacle(1);

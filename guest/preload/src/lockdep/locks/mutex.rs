@@ -480,6 +480,7 @@ unsafe fn unlock_slow(m: Mutex) -> c_int {
     };
     // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     let result = unsafe { real::pthread_mutex_unlock(m) };
+    let Some(thread) = watch::own() else { return result };
     match (result, ident) {
         // As in `unlocked_slow`.
         (0 | libc::ENOTRECOVERABLE, _) if held => misuse::released_slow(thread, m as u64),
@@ -502,11 +503,12 @@ unsafe fn unlock_detached(m: Mutex) -> c_int {
     match result {
         0 => inherited::unlocked(m as u64),
         libc::EPERM => {
-            if let Some(thread) = inherited_holder(m as u64)
+            if inherited_holder(m as u64).is_some()
                 // The child has not met it: its stamp is the parent's.
                 // SAFETY: the program passed `m` to this call, so it points to its mutex, as
                 // `identify` asks.
                 && let Some(ident) = unsafe { identity::identify(m, Birth::FirstAcquire) }
+                && let Some(thread) = watch::own()
             {
                 misuse::unlock_refused(thread, m as u64, ident, result);
             }

@@ -17,7 +17,6 @@ use crate::lock_id::by_address::OnceControl;
 use crate::lock_id::identity::{self, Birth};
 use crate::lock_id::side_table::SideTable;
 use crate::lockdep::{attached_threads, watch};
-use crate::os::tls;
 use crate::recorder::state;
 use crate::stack::modules;
 
@@ -52,11 +51,6 @@ pub fn forked() {
     PAST.clear();
     OF_SITE.clear();
     HAVE_RUN.store(false, Relaxed);
-}
-
-fn own_state() -> Option<&'static mut ThreadState> {
-    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    unsafe { tls::get().as_mut() }
 }
 
 /// The identity of a control that is not done.
@@ -122,6 +116,7 @@ pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
     }
     // SAFETY: the call is about to look at it.
     let Some(ident) = (unsafe { ident(control, site) }) else { return false };
+    let Some(thread) = watch::own() else { return false };
     let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if !unsafe { watch::before_past(thread, lock, back) } {
@@ -140,7 +135,7 @@ pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
 
 /// The routine is about to run, in the calling thread. Returns how far that has come.
 pub fn begins(control: u64) -> u64 {
-    let Some(thread) = own_state() else { return 0 };
+    let Some(thread) = watch::own() else { return 0 };
     thread.wait_end();
     // No acquisition of a lock, but it is given up as one is.
     thread.inherited(control);
@@ -151,7 +146,7 @@ pub fn begins(control: u64) -> u64 {
 /// The routine has run. The thread had come as far as `before` before it.
 pub fn ends(control: u64, before: u64) {
     // In a child that was forked meanwhile the thread's state is another.
-    let Some(thread) = own_state() else { return };
+    let Some(thread) = watch::own() else { return };
     watch::released(thread, control, None);
     let ident = identity::unstamped(control).filter(|_| thread.steps() > before);
     let Some(ident) = ident else {
@@ -180,7 +175,7 @@ pub fn returned(control: u64, has_run: bool) {
     if has_run {
         return;
     }
-    let Some(thread) = own_state() else { return };
+    let Some(thread) = watch::own() else { return };
     thread.wait_end();
     thread.abandon();
     if let Some(known) = RAN.get(control) {
@@ -190,7 +185,7 @@ pub fn returned(control: u64, has_run: bool) {
 
 /// The routine is left by an exception, or with its thread: it has not run.
 pub fn unwound() {
-    if let Some(thread) = own_state()
+    if let Some(thread) = watch::own()
         && let Some(control) = thread.innermost_routine()
     {
         watch::released(thread, control, None);

@@ -107,6 +107,7 @@ unsafe fn unlock_slow(l: RwLock) -> c_int {
     };
     // SAFETY: the next `pthread_rwlock_unlock` gets the program's own `l` unchanged, as without us.
     let result = unsafe { real::pthread_rwlock_unlock(l) };
+    let Some(thread) = watch::own() else { return result };
     match ident {
         _ if result != 0 => {}
         Some(ident) if is_unlocked => misuse::bad_unlock(thread, l as u64, ident, false),

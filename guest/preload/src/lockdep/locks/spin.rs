@@ -66,6 +66,7 @@ unsafe fn unlock_slow(l: Spin) -> c_int {
     };
     // SAFETY: the next `pthread_spin_unlock` gets the program's own `l` unchanged, as without us.
     let result = unsafe { real::pthread_spin_unlock(l) };
+    let Some(thread) = watch::own() else { return result };
     match ident {
         Some(ident) if is_unlocked => misuse::bad_unlock(thread, l as u64, ident, false),
         _ => watch::released(thread, l as u64, ident),

@@ -10,7 +10,7 @@ use crate::callsite::{self, Return};
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::inherited::{self, Inherited};
-pub use crate::lockdep::attached_threads::thread;
+pub use crate::lockdep::attached_threads::{own, thread};
 use crate::lockdep::{attached_threads, fast_path, left_held, misuse};
 use crate::os::tls;
 use crate::os::upcall::Upcall;
@@ -58,7 +58,8 @@ fn identified<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, 
     let ident = unsafe {
         identity::stamped(lock).or_else(|| identity::identify(lock, Birth::FirstAcquire))
     }?;
-    Some((thread, ident))
+    // `identify` may have used the thread's state.
+    Some((own()?, ident))
 }
 
 /// The calling thread, which knows this acquisition of the lock, with its entry reserved. The fast

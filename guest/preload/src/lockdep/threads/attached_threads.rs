@@ -27,6 +27,16 @@ pub fn thread() -> Option<&'static mut ThreadState> {
     }
 }
 
+/// The calling thread's state, if it is attached. A function that has called
+/// [`crate::lock_id::identity::identify`] gets its reference here once more: that call uses the state
+/// by a reference of its own.
+#[inline(always)]
+pub fn own() -> Option<&'static mut ThreadState> {
+    // SAFETY: null, or the thread's own state, which is valid until the thread exits. Callers use no
+    // older reference to it once they have this one.
+    unsafe { tls::get().as_mut() }
+}
+
 /// Begins to watch the calling thread. `None` where nothing is watched.
 #[cold]
 pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut ThreadState> {

@@ -192,7 +192,7 @@ pub unsafe fn wait(
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return wait(0) };
     let Some(i) = thread.find(m as u64) else {
         // SAFETY: the caller promises its mutex, and the stub's `site`, as `not_held` asks.
-        return unsafe { not_held(thread, m, site, wait) };
+        return unsafe { not_held(m, site, wait) };
     };
     thread.did(event::COND_WAIT);
     let held = thread.held_at(i);
@@ -277,12 +277,7 @@ fn nested(
 /// # Safety
 /// `m` points to the caller's mutex; `site` is as the stub passes it.
 #[cold]
-unsafe fn not_held(
-    thread: &mut ThreadState,
-    m: Mutex,
-    site: u64,
-    wait: impl FnOnce(u32) -> c_int,
-) -> c_int {
+unsafe fn not_held(m: Mutex, site: u64, wait: impl FnOnce(u32) -> c_int) -> c_int {
     // SAFETY: the program passed `m` to this call, so it points to its mutex, as `is_locked` asks.
     let (locked, known) = unsafe { (mutex::is_locked(m), identity::known(m)) };
     let ident = match known {
@@ -293,7 +288,7 @@ unsafe fn not_held(
         _ => known,
     };
     // Locked before there was anybody to see it.
-    let Some(ident) = ident else { return wait(0) };
+    let Some((thread, ident)) = watch::own().zip(ident) else { return wait(0) };
     // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of` asks.
     let kind = unsafe { identity::kind_of(m) };
     if kind & (mutex_kind::TYPE | mutex_kind::ROBUST) != 0 {
