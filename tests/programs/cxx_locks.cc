@@ -8,9 +8,9 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <shared_mutex>
 #include <thread>
+#include "binary_semaphore.h"
 
 namespace bank {
 
@@ -28,7 +28,7 @@ struct Desk {
 template <typename First, typename Second>
 void in_turns(First first, Second second)
 {
-    std::binary_semaphore here{0}, second_may{0}, first_may_leave{0};
+    binary_semaphore here{0}, second_may{0}, first_may_leave{0};
     std::thread one([&] {
         here.release();
         first();

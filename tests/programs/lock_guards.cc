@@ -1,12 +1,12 @@
 // Without optimisation nothing of std::lock_guard is inlined: every lock is taken four calls down.
 #include <cstdio>
 #include <mutex>
-#include <semaphore>
 #include <thread>
+#include "binary_semaphore.h"
 
 static std::mutex vault;
 static std::mutex ledger;
-static std::binary_semaphore second_may{0}, first_may_leave{0};
+static binary_semaphore second_may{0}, first_may_leave{0};
 
 static void look_into_vault()
 {
