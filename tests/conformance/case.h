@@ -239,8 +239,12 @@ static int waiters_spin(void)
 	return lock && strcmp(lock, "hybrid") != 0 && strcmp(lock, "mutex") != 0;
 }
 
-/* For how many nanoseconds the thread `tid` of process `pid` has run. */
-static unsigned long long time_run(pid_t pid, pid_t tid)
+/* How much a thread has run: nanoseconds, and how often it was given a processor. */
+struct has_run {
+	unsigned long long ns, times;
+};
+
+static struct has_run has_run(pid_t pid, pid_t tid)
 {
 	char path[64], text[64];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, tid);
@@ -248,11 +252,20 @@ static unsigned long long time_run(pid_t pid, pid_t tid)
 	long n = syscall(SYS_read, fd, text, sizeof text - 1);
 	syscall(SYS_close, fd);
 	text[n > 0 ? n : 0] = 0;
-	return strtoull(text, NULL, 10);
+	struct has_run run = {0, 0};
+	sscanf(text, "%llu %*u %llu", &run.ns, &run.times);
+	return run;
 }
 
-/* A thread that has run for so many nanoseconds since it was first looked at can only spin. */
+/* A thread that has run for so many nanoseconds since it was first looked at can only spin. So can one that was given a
+ * processor so often: under load each sched_yield of a spinning thread costs it its turn, and it hardly runs at all. */
 #define SPINS_NS 20000000
+#define SPINS_TIMES 16
+
+static int spins(struct has_run begun, struct has_run now)
+{
+	return now.ns - begun.ns > SPINS_NS || now.times - begun.times >= SPINS_TIMES;
+}
 
 /* Waits until the thread `tid` of process `pid` waits in a futex call: for a word of the object at `object` if one is
  * given, for any otherwise. Condition variables of `lockwright swap` have their waiters wait for words of their own
@@ -262,7 +275,9 @@ UNUSED static void await_futex(pid_t pid, pid_t tid, const void *object, size_t 
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", pid, tid);
 	int may_spin = waiters_spin();
-	unsigned long long begun = may_spin ? time_run(pid, tid) : 0;
+	struct has_run begun = {0, 0};
+	if (may_spin)
+		begun = has_run(pid, tid);
 	for (;;) {
 		char text[256];
 		int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -281,7 +296,7 @@ UNUSED static void await_futex(pid_t pid, pid_t tid, const void *object, size_t 
 			if (getenv("LOCKWRIGHT_SWAP") && word >= stack && word - stack < 4096)
 				return;
 		}
-		if (may_spin && time_run(pid, tid) - begun > SPINS_NS)
+		if (may_spin && spins(begun, has_run(pid, tid)))
 			return;
 		syscall(SYS_sched_yield);
 	}
