@@ -23,7 +23,7 @@ const LOCKS: &str = "hybrid";
 
 /// A program, and what is done with it.
 struct Program {
-    /// The executables it needs and the Debian packages that have them. The first is what is run.
+    /// The executables and other files it needs, and the Debian packages that have them. The first is what is run.
     needs: &'static [(&'static str, &'static str)],
     /// Has it do its work; fails where anything is not as it should be.
     work: fn(&Arm),
@@ -167,7 +167,7 @@ programs! {
     };
 
     sqlite: Program {
-        needs: &[("cc", "gcc")],
+        needs: &[("cc", "gcc"), ("/usr/include/sqlite3.h", "libsqlite3-dev")],
         work: sqlite::work,
         loss: "balances are wrong",
     };
