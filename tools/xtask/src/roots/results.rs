@@ -27,8 +27,8 @@ impl Results {
             return Err(format!("{tests:?}: no test ran: {}\n{stdout}{stderr}", out.status));
         }
         if !results.failed.is_empty() {
-            // What each said, as far as a terminal shows it.
-            eprintln!("{stdout}");
+            // What each said, as far as a terminal shows it. A compiler's errors are among the latter.
+            eprintln!("{stdout}{stderr}");
         }
         Ok(results)
     }
