@@ -3,6 +3,8 @@
 //!
 //! A vforked child calls this. It changes nothing but its stack, and opens descriptors that it
 //! closes again. There is no allocation, and errno stays as it is.
+//!
+//! [`loader`] finds functions of the objects that the process has loaded.
 
 #![cfg_attr(not(test), no_std)]
 
@@ -12,6 +14,7 @@ compile_error!("lockwright's preloaded libraries know x86-64 only");
 pub mod actions;
 pub mod environment;
 mod image;
+pub mod loader;
 mod lookup;
 pub mod readable;
 mod sys;

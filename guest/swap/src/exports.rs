@@ -3,10 +3,12 @@
 
 use core::ffi::c_int;
 
+use lockwright_exec::loader;
+
 use crate::cancel_type::condition;
 use crate::counts::{Count, count};
 use crate::lock_choice::{choose, target};
-use crate::{c11, cancel, cancel_type, cond, execute, layout, mutex, rwlock, spin};
+use crate::{c11, cancel, cancel_type, cond, execute, layout, mutex, rwlock, selection, spin};
 
 /// `name = aliases: how to;`, where a function is either always the same (`always`; `second` and
 /// `third`: with where it returns to as such an argument), or goes where the chosen lock's is
@@ -145,6 +147,8 @@ exports! {
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = {
     extern "C" fn start() {
+        loader::start();
+        selection::start();
         choose();
         cancel::prepare();
         layout::try_out();

@@ -1,18 +1,14 @@
 //! The next definitions of functions, for what is not replaced: the C library's, as a rule.
 //!
 //! They are looked up when they are first needed, which is seldom a program's first lock: nothing
-//! that an allocator's plain mutex comes to needs one.
+//! that an allocator's plain mutex comes to needs one. `dlsym` is not called: before glibc 2.34 it takes one of the
+//! program's keys.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use libc::timespec;
-use lockwright_exec::Strings;
-
-// Before glibc 2.34 `dlsym` and `dlvsym` are in a library of their own, which not every program loads.
-// Where they are in the C library, this links nothing.
-#[link(name = "dl")]
-unsafe extern "C" {}
+use lockwright_exec::{Strings, loader};
 
 /// Where a function is, once it has been looked up.
 pub struct Slot {
@@ -33,16 +29,8 @@ impl Slot {
         if !at.is_null() {
             return at;
         }
-        // SAFETY: terminated names. If a function has versions, we ask for the one that programs
-        // are linked with.
-        let at = unsafe {
-            match self.version {
-                Some(version) => {
-                    libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr())
-                }
-                None => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
-            }
-        };
+        // If a function has versions, we ask for the one that programs are linked with.
+        let at = loader::address(self.name, self.version);
         self.at.store(at, Relaxed);
         at
     }

@@ -2,7 +2,6 @@
 
 pub mod deadline;
 pub mod digits;
-pub mod loader;
 pub mod mapping;
 #[cfg(not(test))]
 mod mem;
@@ -12,3 +11,5 @@ pub mod time;
 pub mod timers;
 pub mod tls;
 pub mod upcall;
+
+pub use lockwright_exec::loader;

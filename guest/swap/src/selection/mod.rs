@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::counts::{self, Count};
 use crate::environment;
+pub use module::start;
 use verdicts::Answer;
 
 /// Set where there are patterns: how many choose locks (others that follow leave locks as they

@@ -4,6 +4,8 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use core::{ptr, slice};
 
+use lockwright_exec::loader;
+
 /// A loaded module.
 #[derive(Clone, Copy)]
 pub struct Module {
@@ -38,21 +40,23 @@ type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int
 /// glibc's since 2.35: it takes no lock. Null: nobody has looked for it yet.
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
+/// Looks for it while nobody loads or unloads modules. To be called at start.
+pub fn start() {
+    find_object();
+}
+
 /// The function; none: there is no such.
 fn find_object() -> Option<FindObject> {
     let missing = iterated as *mut c_void;
     // Relaxed: the function has been there since the program began.
     let mut at = FIND.load(Relaxed);
     if at.is_null() {
-        // By name: a reference would keep the library from older ones. To find nothing, dlsym may
-        // allocate, and so come here again, which does without then.
-        FIND.store(missing, Relaxed);
-        // SAFETY: the name is a NUL-terminated literal.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
-        if !found.is_null() {
-            FIND.store(found, Relaxed);
+        // By name: a reference would keep the library from older ones.
+        at = loader::address(c"_dl_find_object", None);
+        if at.is_null() {
+            at = missing;
         }
-        at = FIND.load(Relaxed);
+        FIND.store(at, Relaxed);
     }
     // SAFETY: the function of that name has this type.
     (at != missing).then(|| unsafe { core::mem::transmute::<*mut c_void, FindObject>(at) })

@@ -104,13 +104,17 @@ pub const CRATES: &[Crate] = &[
             &["capture"],
         ],
     },
-    // What both libraries must know before a process executes a program.
+    // What both libraries share: what they must know before a process executes a program, and look-ups in what is loaded.
     Crate {
         name: "lockwright-exec",
         dir: "guest/exec",
         says: true,
         uses: &["lockwright-glibc"],
-        floors: &[&["actions", "environment", "image", "lookup"], &["readable"], &["sys"]],
+        floors: &[
+            &["actions", "environment", "image", "loader", "lookup"],
+            &["readable"],
+            &["sys"],
+        ],
     },
     // Runs in the program under test, instead of its locks.
     Crate {

@@ -83,8 +83,11 @@ pub struct Function {
 /// Which version of a symbol is looked for.
 #[derive(Clone, Copy)]
 pub enum Version<'a> {
+    /// The one of that name.
     Named(&'a CStr),
+    /// The one that programs are linked with.
     Default,
+    /// The first that is found.
     Any,
 }
 
