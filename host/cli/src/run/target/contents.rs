@@ -155,6 +155,7 @@ impl Contents {
                     let takes = TAKING.contains(&name) || of_code(name) == Some(Abseil);
                     marks.extend(takes.then_some(TakesLocks));
                     marks.extend(marks_of(name, IMPORTS));
+                    marks.extend(waits_in_library(name).then_some(AtomicWait));
                 } else {
                     marks.extend(marks_of(name, DEFINITIONS).chain(of_code(name)));
                     marks.extend((name == "pthread_mutex_lock").then_some(OwnPthread));
@@ -271,6 +272,14 @@ fn of_code(name: &str) -> Option<Mark> {
     is_absl.then_some(Abseil).or_else(|| name.contains("parking_lot_core").then_some(ParkingLot))
 }
 
+/// Whether this is a function of libstdc++ that std::atomic::wait calls. Since GCC 16 programs import it; older ones have
+/// the code in themselves.
+fn waits_in_library(name: &str) -> bool {
+    ["_ZNSt8__detail11__wait_impl", "_ZNSt8__detail17__wait_until_impl"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
 /// Whether the compilers that `.comment` names are among them a rustc whose std has its own locks.
 fn is_by_rust(comment: &[u8]) -> bool {
     String::from_utf8_lossy(comment).split('\0').any(|compiler| {
@@ -299,6 +308,7 @@ mod tests {
         assert_eq!(of_code("_ZN4mine5Mutex4LockEv"), None);
         let pool = "_ZZNSt8__detail18__waiter_pool_base8_S_forEPKvE3__w";
         assert_eq!(of_code(pool), Some(AtomicWait));
+        assert!(waits_in_library("_ZNSt8__detail11__wait_implEPKvRNS_16__wait_args_baseE"));
     }
 
     /// This test is a Rust program, which has threads and std's locks.
