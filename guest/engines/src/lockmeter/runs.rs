@@ -1,5 +1,5 @@
-//! Runs of buckets: lists of them, and counting in a run that several threads share. Who has one of its
-//! own is decided in `run_owner.rs`.
+//! Runs of buckets: lists of them, and counting in a run that several threads share. `run_owner.rs` decides
+//! which cell has runs of its own.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use core::sync::atomic::{AtomicU16, AtomicU64};
