@@ -1,43 +1,41 @@
 //! The floors of the house: which crate may use which, and in a crate which module. ARCHITECTURE.md
 //! says why; this holds it. What stands further down in a list may be used by what stands above it,
 //! never the other way round, and modules of one floor do not use each other: so there are no
-//! cycles.
+//! cycles. `circles` looks for cycles of files.
 
+mod circles;
 mod paths;
+mod plan;
 mod sentences;
+mod sources;
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-use crate::workspace::{cargo_command, output, root};
+use crate::workspace::{cargo_command, output};
+use sources::{Source, sources};
 
-/// A crate, the crates of ours that it may use, and its floors from the top. On a floor are rooms:
-/// a module each, or several that need each other, joined by " + ".
-struct Crate {
-    name: &'static str,
-    dir: &'static str,
-    /// It may have sentences in its strings.
-    says: bool,
-    uses: &'static [&'static str],
-    floors: &'static [&'static [&'static str]],
-}
+/// The crate of this check. It is in no plan, as it may use everything.
+const XTASK: &str = "tools/xtask";
 
-mod plan;
-
-/// Checks every crate of the workspace against the plan.
+/// Checks every crate of the workspace against the plan, and looks for circles of files.
 ///
 /// # Errors
 /// When a crate or a module uses what it may not, or has no place in the plan; with one line for
 /// each.
 pub fn check() -> Result<(), String> {
     let mut faults = crates(&dependencies()?);
+    let mut circles = Vec::new();
     for planned in plan::CRATES {
         let sources = sources(planned.dir)?;
-        faults.extend(modules(planned.name, planned.floors, &sources)?);
+        faults.extend(modules(planned.name, planned.floors, &sources));
         if !planned.says {
-            faults.extend(said(planned.name, &sources)?);
+            faults.extend(said(planned.name, &sources));
         }
+        circles.extend(circles::circles(planned.dir, &sources));
     }
+    circles.extend(circles::circles(XTASK, &sources(XTASK)?));
+    faults.extend(circles::check(&circles)?);
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
@@ -72,54 +70,15 @@ fn crates(found: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     faults
 }
 
-/// The sources of a crate: the modules of each file, outermost first, and its text. The root is
-/// none: it names all.
-fn sources(dir: &str) -> Result<Vec<(Vec<String>, String)>, String> {
-    let src = root().join(dir).join("src");
-    let mut found = Vec::new();
-    let mut dirs = vec![src.clone()];
-    while let Some(dir) = dirs.pop() {
-        let failed = |e| format!("{}: {e}", dir.display());
-        for entry in std::fs::read_dir(&dir).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.is_dir() {
-                dirs.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|e| format!("{}: {e}", path.display()))?;
-                let module = module_of(path.strip_prefix(&src).expect("found in it"));
-                if !module.is_empty() && module != ["main"] {
-                    found.push((module, text));
-                }
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// `a/b.rs` and `a/b/mod.rs` are a::b.
-fn module_of(path: &Path) -> Vec<String> {
-    let path: PathBuf = path.with_extension("");
-    let mut parts: Vec<String> =
-        path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
-        parts.pop();
-    }
-    parts
-}
-
 /// What is wrong with the arrows between the modules of a crate, and which of them have no floor.
-fn modules(
-    name: &str,
-    floors: &[&[&str]],
-    sources: &[(Vec<String>, String)],
-) -> Result<Vec<String>, String> {
+/// The root has none: it names all.
+fn modules(name: &str, floors: &[&[&str]], sources: &[Source]) -> Vec<String> {
     let rooms = || {
         floors.iter().enumerate().flat_map(|(at, floor)| floor.iter().map(move |room| (at, *room)))
     };
     let room = |module: &str| rooms().find(|(_, room)| room.split(" + ").any(|one| one == module));
-    let there: BTreeSet<&str> = sources.iter().map(|(module, _)| module[0].as_str()).collect();
+    let sources = || sources.iter().filter(|source| !source.module.is_empty());
+    let there: BTreeSet<&str> = sources().map(|source| source.module[0].as_str()).collect();
     let mut faults = Vec::new();
     for module in there.iter().filter(|module| room(module).is_none()) {
         faults.push(format!("{name}: module {module} has no floor"));
@@ -127,9 +86,8 @@ fn modules(
     for gone in rooms().flat_map(|(_, room)| room.split(" + ")).filter(|one| !there.contains(one)) {
         faults.push(format!("{name}: there is no module {gone}"));
     }
-    for (module, text) in sources {
-        let used = paths::used(text, module).map_err(|e| format!("{name}: {module:?}: {e}"))?;
-        for used in &used {
+    for Source { module, tokens, .. } in sources() {
+        for used in &paths::used(tokens, module) {
             let (Some(here), Some(there)) = (room(&module[0]), room(used)) else { continue };
             if here != there && there.0 <= here.0 {
                 let from = module.join("::");
@@ -138,27 +96,29 @@ fn modules(
             }
         }
     }
-    Ok(faults)
+    faults
 }
 
 /// The sentences of a crate that is to have none.
-fn said(name: &str, sources: &[(Vec<String>, String)]) -> Result<Vec<String>, String> {
+fn said(name: &str, sources: &[Source]) -> Vec<String> {
     let mut faults = Vec::new();
-    for (module, text) in sources {
+    for Source { module, tokens, .. } in sources {
         let module = module.join("::");
-        let found = sentences::sentences(text).map_err(|e| format!("{name}: {module}: {e}"))?;
+        let found = sentences::sentences(tokens);
         faults.extend(found.iter().map(|text| format!("{name}: {module} has a sentence: {text}")));
     }
-    Ok(faults)
+    faults
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn faults(floors: &[&[&str]], sources: &[(&str, &str)]) -> Vec<String> {
-        let own = |(path, text): &(&str, &str)| (module_of(Path::new(path)), (*text).to_owned());
-        modules("house", floors, &sources.iter().map(own).collect::<Vec<_>>()).unwrap()
+        let source = |(path, text): &(&str, &str)| Source::new(Path::new(path), text).unwrap();
+        modules("house", floors, &sources.iter().map(source).collect::<Vec<_>>())
     }
 
     #[test]

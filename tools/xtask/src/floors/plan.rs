@@ -1,6 +1,15 @@
 //! The plan itself: what `cargo xtask test floors` holds the sources to.
 
-use super::Crate;
+/// A crate, the crates of ours that it may use, and its floors from the top. On a floor are rooms:
+/// a module each, or several that need each other, joined by " + ".
+pub struct Crate {
+    pub name: &'static str,
+    pub dir: &'static str,
+    /// It may have sentences in its strings.
+    pub says: bool,
+    pub uses: &'static [&'static str],
+    pub floors: &'static [&'static [&'static str]],
+}
 
 pub const CRATES: &[Crate] = &[
     // Runs programs, and says what came of it.

@@ -2,20 +2,16 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::paths::{is_mark, without_tests};
+use super::tokens::{is_mark, without_tests};
 
 /// Words that make a sentence. Names and descriptions of locks are shorter.
 const WORDS: usize = 8;
 
-/// The sentences that `text` has in strings, not in its tests, documentation or attributes.
-///
-/// # Errors
-/// When it is no Rust.
-pub fn sentences(text: &str) -> Result<Vec<String>, String> {
-    let tokens: TokenStream = text.parse().map_err(|e| format!("{e}"))?;
+/// The sentences that a file has in strings, not in its tests, documentation or attributes.
+pub fn sentences(tokens: &TokenStream) -> Vec<String> {
     let mut found = Vec::new();
-    scan(tokens, &mut found);
-    Ok(found)
+    scan(tokens.clone(), &mut found);
+    found
 }
 
 fn scan(tokens: TokenStream, found: &mut Vec<String>) {
@@ -63,7 +59,7 @@ mod tests {
             #[cfg(test)]
             mod tests { fn h() { panic!("a test may say whatever it wants to who reads it"); } }
         "#;
-        let found = sentences(text).unwrap();
+        let found = sentences(&text.parse().unwrap());
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("wait for each other"));
     }

@@ -41,7 +41,7 @@ pub const CHECKS: &[Check] = &[
     Check {
         name: "floors",
         lane: Lane::First,
-        what: "no crate and no module uses one above it",
+        what: "no crate and no module uses one above it, and no new files use each other",
         run: |_| floors::check(),
     },
     Check {
