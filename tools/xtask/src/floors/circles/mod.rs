@@ -117,8 +117,9 @@ mod tests {
             "struct C { A: u8 }",
             "use other::A; fn f(_: A) {}",
             "use std::a::A;",
+            "use crate::a::Vec;",
         ] {
-            let a = ("a.rs", "use crate::b::B; pub struct A(B);");
+            let a = ("a.rs", "use std::vec::Vec; use crate::b::B; pub struct A(B);");
             assert_none(&[ROOT, a, ("b.rs", &format!("pub struct B; {text}"))]);
         }
     }

@@ -105,7 +105,7 @@ impl Tree {
             return Found { modules: BTreeSet::from([module]), ..Found::default() };
         };
         let mut found = self.lookup(module, name, pending);
-        if found.is_empty() {
+        if found.is_empty() && !self.modules[module].names.contains_key(name) {
             // A macro makes it.
             found.files.insert(self.modules[module].file);
         }
