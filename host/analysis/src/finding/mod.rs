@@ -3,17 +3,19 @@
 pub mod action;
 pub mod coverage;
 pub mod doing;
+mod frame;
 pub mod futex;
 pub mod lock_kind;
 pub mod misuse;
+mod name;
 pub mod object;
 pub mod object_types;
 pub mod order;
+mod thread_info;
 
 use std::fmt;
-use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use self::action::Action;
 use self::coverage::{Completeness, Missing, Note};
@@ -25,6 +27,10 @@ use self::order::OrderFault;
 use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
 use crate::recording::Recording;
+
+pub use self::frame::Frame;
+pub use self::name::Name;
+pub use self::thread_info::ThreadInfo;
 
 named! {
 /// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
@@ -190,45 +196,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a lock, or another object, is called.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name {
-    /// The name, or a description.
-    pub text: String,
-    /// It is the program's own name, to be quoted.
-    pub is_symbol: bool,
-}
-
-impl Name {
-    /// The program's own name.
-    pub fn symbol(name: impl Into<String>) -> Self {
-        Self { text: name.into(), is_symbol: true }
-    }
-
-    /// A description of what has no name.
-    pub fn description(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_symbol: false }
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl PartialEq<&str> for Name {
-    fn eq(&self, other: &&str) -> bool {
-        self.text == *other
-    }
-}
-
-impl Serialize for Name {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
 named! {
 /// How a class of locks, or an object, came into being.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -295,61 +262,6 @@ pub struct HeldLock {
     pub name: Name,
     /// Where it was acquired, innermost frame first.
     pub stack: Vec<Frame>,
-}
-
-/// A thread as a report names it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ThreadInfo {
-    /// Its name, empty if it has none.
-    pub name: String,
-    /// Kernel thread id.
-    pub tid: u32,
-    /// 1 for the first thread seen in the process, counting up.
-    pub number: u32,
-}
-
-impl fmt::Display for ThreadInfo {
-    /// `thread 2 (teller)`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.number, self.name.as_str()) {
-            (0, _) => f.write_str("a thread that was not recorded"),
-            (number, "") => write!(f, "thread {number}"),
-            (number, name) => write!(f, "thread {number} ({name})"),
-        }
-    }
-}
-
-/// One frame of a call stack, symbolised. An inlined call is a frame of its own.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Frame {
-    /// Demangled function name, if known.
-    pub function: Option<String>,
-    /// Source file as the debug information has it, made absolute.
-    pub file: Option<String>,
-    /// Line, from 1.
-    pub line: Option<u32>,
-    /// Column, from 1.
-    pub column: Option<u32>,
-    /// Path of the module.
-    pub module: Option<String>,
-    /// Build id of the module that ran, if it has one: servers have sources by it.
-    #[serde(skip)]
-    pub build_id: Option<Arc<[u8]>>,
-    /// Offset within the module's ELF address space; with `function`, see `function_offset`.
-    pub offset: u64,
-    /// Offset from the start of the function.
-    pub function_offset: Option<u64>,
-    /// Size of the function's code, where `function_offset` is known and the symbol tells.
-    #[serde(skip)]
-    pub function_size: Option<u64>,
-    /// Inlined into the next frame.
-    pub inlined: bool,
-    /// The function was seen to return with the lock that it was called for.
-    #[serde(skip)]
-    pub wraps: bool,
-    /// The function made many locks in the run, each at a place of its own.
-    #[serde(skip)]
-    pub makes: bool,
 }
 
 /// How much was watched.

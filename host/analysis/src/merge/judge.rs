@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use lockwright_ledger::rows::excludes;
 
 use super::classes::Classes;
-use super::{Occurrence, Processes};
+use super::processes::{Occurrence, Processes};
 
 /// Combinations of occurrences looked at for one cycle.
 const MOST_COMBINATIONS: usize = 4_096;

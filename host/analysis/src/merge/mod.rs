@@ -7,6 +7,7 @@
 
 mod classes;
 mod judge;
+mod processes;
 mod tell;
 
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,7 @@ use lockwright_ledger::Ledger;
 use crate::all_symbols::AllSymbols;
 use crate::analyse::{count, describe};
 use crate::finding::coverage::{Note, Search};
-use crate::finding::{Finding, Origin, Process, Report, Summary};
+use crate::finding::{Finding, Process, Report, Summary};
 use crate::lockdep::search::budget::Budget;
 use crate::lockdep::search::cycles::{Limits, Visitor, Work, shortest_first};
 use crate::lockdep::search::graph::{Part, Vertex, parts_of, targets, vertex};
@@ -27,6 +28,8 @@ use crate::progress::{Progress, Stage};
 use crate::view::occurrence::Context;
 use classes::Classes;
 use judge::{Judge, Outcome, Verdict};
+pub use processes::Given;
+use processes::{Occurrence, Processes};
 
 /// Held locks looked at to collect dependencies.
 const WALK: u64 = 300_000_000;
@@ -37,15 +40,6 @@ const SURVEY: u64 = 50_000_000;
 const STEPS: u64 = 20_000_000;
 const MOST_JUDGED: usize = 50_000;
 const MOST_KEPT: usize = 2_000;
-
-/// A run to be joined with others.
-#[derive(Clone, Debug)]
-pub struct Given {
-    /// As the user named it.
-    pub name: String,
-    /// How many of the ledgers are its, each of one process.
-    pub processes: usize,
-}
 
 /// One run of the program: what one argument of `merge` names.
 #[derive(Clone, Debug, Serialize)]
@@ -63,14 +57,6 @@ pub struct Merged {
     pub report: Report,
     /// The runs.
     pub runs: Vec<Run>,
-}
-
-/// An occurrence of a dependency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Occurrence {
-    /// Which ledger has it.
-    ledger: usize,
-    context: Context,
 }
 
 /// Joins runs. Their ledgers come one run after the other.
@@ -135,22 +121,6 @@ pub fn merge_with(
     let runs = runs.iter().map(of_run).collect();
     let modules = missing_names(symbols, findings.iter().flat_map(Finding::frames));
     Merged { report: Report { summary, processes, findings, modules, ..Report::default() }, runs }
-}
-
-/// The processes of all runs.
-#[derive(Clone, Copy)]
-struct Processes<'p, 'a> {
-    sources: &'p Sources<'a>,
-    models: &'p [Model<'a>],
-    runs: &'p [Given],
-    /// By ledger: which run it is of.
-    run_of: &'p [usize],
-}
-
-impl Processes<'_, '_> {
-    fn origin(&self, ledger: usize) -> Origin {
-        Origin { run: self.run_of[ledger] + 1, pid: self.models[ledger].ledger.header().pid }
-    }
 }
 
 /// Every dependency between joined classes that some thread took, how many different ones there

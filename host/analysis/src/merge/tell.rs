@@ -2,7 +2,7 @@
 
 use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
-use super::{Occurrence, Processes};
+use super::processes::{Occurrence, Processes};
 use crate::finding::order::several::Apart;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, kept_apart, several};
 use crate::finding::{Details, Finding, Grade, Instances, Kind, LockInfo, Name, Origin, Step};

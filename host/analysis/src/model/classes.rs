@@ -8,15 +8,16 @@ use std::rc::Rc;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind};
 
-use super::class_row;
+use super::class_group::{ClassGroup, Made};
 use super::heap::{Blocks, in_block};
+use super::key::{ClassKey, Key};
 use super::members::{self, Creation};
 use super::naming::{base_name, place_key, place_of, short_place, variable_name};
 use super::roles;
-use super::sources::{Sources, Symbolise};
+use super::sources::{Sources, Symbolise, class_row};
 use super::thread_ends;
+use crate::finding::LockOrigin;
 use crate::finding::lock_kind::LockKind;
-use crate::finding::{LockOrigin, Name};
 use crate::symbolize::MemberPlace;
 
 /// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).
@@ -27,34 +28,6 @@ fn lock_bytes(kind: u8) -> u64 {
         lock_kind::SEMAPHORE => 32,
         _ if cfg!(target_arch = "aarch64") => 48,
         _ => 40,
-    }
-}
-
-/// A merged class.
-#[derive(Clone, Debug)]
-pub struct ClassGroup {
-    /// Name of the class.
-    pub name: String,
-    /// The name is the program's own (a variable, a member, an annotation), not a description.
-    pub is_symbol: bool,
-    /// How it is described by the place where its locks are created, if that is not its name.
-    pub by_place: Option<String>,
-    /// One of [`lock_kind`].
-    pub kind: u8,
-    /// As [`crate::finding::LockInfo::origin`].
-    pub origin: LockOrigin,
-    /// Ledger and stack where it was created, stack 0 for static locks.
-    pub created: (usize, u32),
-    /// Its locks are variables of static duration.
-    pub is_static: bool,
-    /// Locks that are in it. None once all were given another class by annotation.
-    pub locks: u64,
-}
-
-impl ClassGroup {
-    /// What a report calls the class.
-    pub fn name(&self) -> Name {
-        Name { text: self.name.clone(), is_symbol: self.is_symbol }
     }
 }
 
@@ -88,112 +61,6 @@ struct Member {
     nest: u32,
     /// What holds for one of its locks does not hold for the next: see [`Classes::is_mixed`].
     is_mixed: bool,
-}
-
-/// What makes rows one class.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    Annotated(String),
-    /// A subclass of a merged class.
-    Subclass(u32, u16),
-    /// All of a variable, or one offset in it.
-    Variable {
-        module: String,
-        start: u64,
-        kind: u8,
-        offset: Option<u64>,
-    },
-    /// A member of a variable by its type, at this offset in it, or in the first element if it
-    /// lies in an array: all of an array's are one.
-    Member {
-        module: String,
-        start: u64,
-        kind: u8,
-        offset: u64,
-        is_element: bool,
-    },
-    Place {
-        origin: u8,
-        kind: u8,
-        place: String,
-    },
-    /// Those of the locks initialised at one place that have a purpose of their own, by the first
-    /// place outwards that only they come by.
-    Role {
-        kind: u8,
-        place: String,
-        by: String,
-    },
-    /// Where a block was allocated, and the place in it; none for an array's.
-    Block {
-        kind: u8,
-        place: String,
-        offset: Option<u64>,
-    },
-    Row(usize, u32),
-    /// Ledger and stack at which threads were created that are waited for.
-    ThreadEnd(usize, u32),
-}
-
-/// What a class is known by in other processes too.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ClassKey {
-    /// `None` for the class of rows that are not there.
-    base: Option<Key>,
-    /// Subclasses of it, the last one first.
-    subclasses: Vec<u16>,
-}
-
-impl ClassKey {
-    /// The same with its module's path replaced by what `name` makes of that.
-    #[must_use]
-    pub fn in_module(mut self, name: impl Fn(&str) -> String) -> Self {
-        match &mut self.base {
-            Some(Key::Variable { module, .. } | Key::Member { module, .. }) => {
-                *module = name(module)
-            }
-            // Without a line, a place is a module and an offset in it.
-            Some(Key::Place { place, .. } | Key::Block { place, .. }) => rename(place, name),
-            Some(Key::Role { place, by, .. }) => {
-                rename(place, &name);
-                rename(by, &name);
-            }
-            _ => {}
-        }
-        self
-    }
-
-    /// The module of a class of variables.
-    pub fn variables_module(&self) -> Option<&str> {
-        match &self.base {
-            Some(Key::Variable { module, .. } | Key::Member { module, .. }) => Some(module),
-            _ => None,
-        }
-    }
-
-    /// Whether debug information says which member of a variable it is, and that this lies in an
-    /// array.
-    pub fn member(&self) -> Option<bool> {
-        match &self.base {
-            Some(Key::Member { is_element, .. }) => Some(*is_element),
-            _ => None,
-        }
-    }
-
-    /// The class of all locks of the variable, of which this is one place; itself of what is none.
-    #[must_use]
-    pub fn whole_variable(mut self) -> Self {
-        if let Some(Key::Variable { offset, .. }) = &mut self.base {
-            *offset = None;
-        }
-        self
-    }
-}
-
-fn rename(place: &mut String, name: impl Fn(&str) -> String) {
-    if let Some((module, offset)) = place.split_once("\n0x") {
-        *place = format!("{}\n0x{offset}", name(module));
-    }
 }
 
 /// A variable that holds locks of one kind: its offsets tell an array from a structure.
@@ -514,9 +381,6 @@ fn in_subclass(base: u32, group: &ClassGroup, row: &Class) -> (Key, ClassGroup, 
     let group = ClassGroup { name, locks: 0, ..group.clone() };
     (Key::Subclass(base, row.subclass), group, None)
 }
-
-/// A row's class, with its name, and the name of the row's own lock.
-pub(super) type Made = (Key, ClassGroup, Option<String>);
 
 /// Module path, start and lock kind of the variable a static lock lies in.
 type Home = (String, u64, u8);

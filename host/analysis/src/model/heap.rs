@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{ANY_OFFSET, Class, class_origin};
 
-use super::classes::{ClassGroup, Key};
+use super::class_group::ClassGroup;
+use super::key::Key;
 use super::naming::{place_key, short_place};
 use super::sources::Sources;
 use crate::finding::LockOrigin;

@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use lockwright_ledger::rows::{Class, class_origin};
 
-use super::classes::{ClassGroup, Key};
+use super::class_group::ClassGroup;
+use super::key::Key;
 use super::naming::{base_name, place_of};
 use super::sources::Symbolise;
 use crate::symbolize::LockMember;

@@ -3,34 +3,43 @@
 //!
 //! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
 
+mod class_group;
 mod classes;
 pub mod given_up;
 mod hand_overs;
 mod heap;
 mod interrupts;
+mod key;
+mod lock_ref;
 mod members;
 mod naming;
 mod order;
 mod posts;
+mod report_names;
 mod roles;
 mod sources;
 mod thread_ends;
+mod threads;
 mod trie;
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, Lock, Node, Segment, Thread, mode};
+use lockwright_ledger::rows::{Class, Lock, Node, Thread, mode};
 
 pub use crate::finding::action::is_read;
 use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::Modules;
-pub use classes::{ClassGroup, ClassKey, Classes};
-pub use naming::{LockRef, code_of, place_key, place_of, short_place};
+pub use class_group::ClassGroup;
+pub use classes::Classes;
+pub use key::ClassKey;
+pub use lock_ref::LockRef;
+pub use naming::{code_of, place_key, place_of, short_place};
 pub use order::{Crossing, Order};
 pub use sources::{Sources, Symbolise, missing_names};
 pub use thread_ends::thread_of;
+use threads::{thread_info, thread_numbers};
 pub use trie::{Trie, shared};
 
 /// One watched process.
@@ -84,7 +93,7 @@ impl<'a> Model<'a> {
             ledger,
             symbols: sources.symbols(index),
             trie,
-            order: Order::new(ledger),
+            order: posts::order(ledger),
             classes,
             threads: ledger.rows::<Thread>().collect(),
             numbers: thread_numbers(ledger),
@@ -195,35 +204,3 @@ impl<'a> Model<'a> {
 /// Bytes of the smallest variables whose type is asked for: all objects but spin locks, semaphores'
 /// words and the program's own are larger.
 const SMALL: u64 = 8;
-
-/// The threads of a process by row id, numbered from 1 in order of creation, which is the program's
-/// own; that of the rows is the order in which they came to run.
-fn thread_numbers(ledger: &Ledger) -> HashMap<u32, u32> {
-    let mut first_segments = HashMap::new();
-    for (id, segment) in ledger.rows::<Segment>() {
-        first_segments.entry(segment.thread).or_insert(id);
-    }
-    let begun = |id: u32, row: &Thread| match row.parent_segment {
-        // Not seen to be created: it began when we first heard of it.
-        0 => first_segments.get(&id).copied().unwrap_or(u32::MAX),
-        creation => creation,
-    };
-    let mut threads: Vec<_> =
-        ledger.rows::<Thread>().map(|(id, row)| (begun(id, &row), id)).collect();
-    threads.sort_unstable();
-    threads.iter().zip(1..).map(|(&(_, id), number)| (id, number)).collect()
-}
-
-fn thread_info(number: u32, row: Option<&Thread>) -> ThreadInfo {
-    let Some(row) = row else {
-        return ThreadInfo { name: String::new(), tid: 0, number };
-    };
-    let len = row.name.iter().position(|&b| b == 0).unwrap_or(row.name.len());
-    let name = String::from_utf8_lossy(&row.name[..len]).into_owned();
-    ThreadInfo { name, tid: row.tid, number }
-}
-
-/// The raw class row or its absence as a default row.
-fn class_row(ledger: &Ledger, id: u32) -> Class {
-    ledger.get::<Class>(id).unwrap_or_default()
-}

@@ -9,9 +9,7 @@ use std::rc::Rc;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Hold, Segment, segment_kind};
 
-use super::Model;
-use super::posts::Posts;
-use crate::finding::order::{self, OrderedBy};
+use crate::finding::order::OrderedBy;
 
 /// Entries of remembered pasts before they are forgotten: some 100 MB.
 const REMEMBERED: usize = 4 << 20;
@@ -50,17 +48,10 @@ pub struct Crossing {
     pub to: u32,
 }
 
-impl Crossing {
-    /// As a finding has it.
-    pub fn named(&self, model: &Model<'_>) -> order::Crossing {
-        let [from, to] = [self.from, self.to].map(|thread| model.thread(thread));
-        order::Crossing { by: self.by, from, to }
-    }
-}
-
 impl Order {
-    pub(super) fn new(ledger: &Ledger) -> Self {
-        let mut this = Self {
+    /// The order before any conclusion is drawn from it.
+    pub(super) fn recorded(ledger: &Ledger) -> Self {
+        Self {
             segments: ledger.rows::<Segment>().collect(),
             behind: HashMap::new(),
             pasts: RefCell::default(),
@@ -69,32 +60,32 @@ impl Order {
             enclosing: Vec::new(),
             enclosed: RefCell::default(),
             overlapping: Vec::new(),
-        };
-        let mut posts = Posts::new(ledger, &this.segments);
-        this.pass(ledger, posts.is_empty());
-        while posts.order(&mut this) {
-            this.forget();
-            this.pass(ledger, false);
         }
-        this.forget();
+    }
+
+    pub(super) fn segments(&self) -> &BTreeMap<u32, Segment> {
+        &self.segments
+    }
+
+    /// Adds the holds, once the order of the segments is complete.
+    pub(super) fn add_holds(&mut self, ledger: &Ledger) {
         let holds = ledger.rows::<Hold>().map(|(_, hold)| hold);
         let holds: Vec<Hold> = holds.collect();
-        this.enclosing = holds.iter().filter(|hold| this.encloses(hold)).copied().collect();
+        self.enclosing = holds.iter().filter(|hold| self.encloses(hold)).copied().collect();
         for &hold in holds.iter().filter(|hold| hold.inst != 0) {
-            this.holds.entry(hold.inst).or_default().push(hold);
+            self.holds.entry(hold.inst).or_default().push(hold);
         }
         let encloses = |run: &Vec<Hold>| {
             let whole = Hold { last: last(run), ..run[0] };
-            run.len() > 1 && this.encloses(&whole)
+            run.len() > 1 && self.encloses(&whole)
         };
-        this.overlapping =
+        self.overlapping =
             runs(&holds).into_iter().filter(encloses).take(MOST_OVERLAPPING).collect();
-        this
     }
 
     /// Orders who took a lock behind the hold that this only can have come after. If semaphores
     /// order anything, not every hold is one: it must have been begun before.
-    fn pass(&mut self, ledger: &Ledger, is_sure: bool) {
+    pub(super) fn pass(&mut self, ledger: &Ledger, is_sure: bool) {
         let is_open = |row: &Segment| row.kind == segment_kind::PASSED && row.peer == 0;
         let passed: Vec<(u32, Segment)> = self
             .segments
@@ -110,7 +101,8 @@ impl Order {
         }
     }
 
-    fn forget(&mut self) {
+    /// Forgets the pasts, after the order has changed.
+    pub(super) fn forget(&mut self) {
         self.pasts.get_mut().clear();
         self.remembered.set(0);
     }

@@ -14,6 +14,20 @@ use super::order::Order;
 /// Rounds of conclusions: each may rule out a post for another wait.
 const MOST_ROUNDS: u32 = 4;
 
+/// The happens-before order of a process, with what its semaphores add to it.
+pub fn order(ledger: &Ledger) -> Order {
+    let mut order = Order::recorded(ledger);
+    let mut posts = Posts::new(ledger, order.segments());
+    order.pass(ledger, posts.is_empty());
+    while posts.order(&mut order) {
+        order.forget();
+        order.pass(ledger, false);
+    }
+    order.forget();
+    order.add_holds(ledger);
+    order
+}
+
 /// A semaphore.
 struct Semaphore {
     /// What it began with, and posts of which nothing more is known.
@@ -25,14 +39,14 @@ struct Semaphore {
 }
 
 /// The semaphores of a process.
-pub struct Posts {
+struct Posts {
     semaphores: Vec<Semaphore>,
     rounds: u32,
 }
 
 impl Posts {
     /// Those that were waited for.
-    pub fn new(ledger: &Ledger, segments: &BTreeMap<u32, Segment>) -> Self {
+    fn new(ledger: &Ledger, segments: &BTreeMap<u32, Segment>) -> Self {
         let mut waits: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (&id, row) in segments {
             if row.kind == segment_kind::POSTED {
@@ -52,12 +66,12 @@ impl Posts {
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.semaphores.is_empty()
     }
 
     /// Adds to the order what follows from it as it is. Returns whether that was anything.
-    pub fn order(&mut self, order: &mut Order) -> bool {
+    fn order(&mut self, order: &mut Order) -> bool {
         self.rounds += 1;
         let mut is_news = false;
         for semaphore in &self.semaphores {

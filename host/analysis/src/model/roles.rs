@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind};
 
-use super::classes::{Key, Made};
+use super::class_group::Made;
+use super::key::Key;
 use super::naming::{place_key, place_of, short_place};
 use super::sources::Sources;
 use crate::finding::lock_kind::LockKind;

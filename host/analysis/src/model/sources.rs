@@ -6,7 +6,7 @@ use std::rc::Rc;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Thread, class_origin};
 
-use super::{class_row, thread_info, thread_numbers};
+use super::threads::{thread_info, thread_numbers};
 use crate::finding::{Frame, ModuleNote, ThreadInfo};
 use crate::symbolize::{DataSymbol, LockMember, MemberPlace, Symbols};
 
@@ -124,4 +124,9 @@ impl<'a> Sources<'a> {
         }
         (index, class, row)
     }
+}
+
+/// The raw class row or its absence as a default row.
+pub(super) fn class_row(ledger: &Ledger, id: u32) -> Class {
+    ledger.get::<Class>(id).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use lockwright_ledger::file;
 use object::read::Object;
 
 use super::debuginfod::Servers;
-use super::elf::with_elf;
+use super::elf::{own_build_id, with_elf};
 
 /// Directories that mirror the file system with debug files, `/usr/lib/debug` by default; and servers,
 /// if the user names some.
@@ -100,11 +100,6 @@ impl DebugDirs {
         }
         self.by_build_id(&build_id)
     }
-}
-
-/// Build id of the file at `path`.
-pub fn own_build_id(path: &Path) -> Option<Vec<u8>> {
-    with_elf(path, |file| file.build_id().ok().flatten().map(<[u8]>::to_vec))?
 }
 
 /// The CRC-32 that `.gnu_debuglink` carries (ISO-HDLC, as zlib's), of a whole file.

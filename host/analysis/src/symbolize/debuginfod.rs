@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::debug_file::own_build_id;
+use super::elf::own_build_id;
 
 /// The variable that names the servers.
 const URLS: &str = "DEBUGINFOD_URLS";

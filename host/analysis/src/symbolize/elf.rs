@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use lockwright_ledger::file;
-use object::read::{File as Elf, ReadCache};
+use object::read::{File as Elf, Object, ReadCache};
 
 use super::buffered::Buffered;
 
@@ -18,4 +18,9 @@ pub fn with_elf<T>(
     let cache = ReadCache::new(Buffered::new(file));
     let elf = Elf::parse(&cache).ok()?;
     Some(read(&elf))
+}
+
+/// Build id of the file at `path`.
+pub fn own_build_id(path: &Path) -> Option<Vec<u8>> {
+    with_elf(path, |file| file.build_id().ok().flatten().map(<[u8]>::to_vec))?
 }

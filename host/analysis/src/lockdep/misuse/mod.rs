@@ -4,6 +4,7 @@
 pub(crate) mod atomic_sleep;
 pub(crate) mod callbacks;
 pub(crate) mod left_held;
+mod signal_rounds;
 mod signallers;
 mod waits_through;
 
@@ -15,6 +16,7 @@ use lockwright_ledger::rows::{
 };
 
 use self::left_held::LeftHolds;
+use self::signal_rounds::kept;
 use self::signallers::{Need, Signallers};
 use self::waits_through::{Through, Ways};
 use crate::finding::action::{Access, Action};
@@ -542,7 +544,7 @@ fn company(view: &ProcessView<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {
     match kind {
         Kind::WaitWithLockHeld => {
             let mut kept: Vec<LockRef> =
-                signallers::kept(view, row).map(|node| reference(&node)).collect();
+                kept(view, row).map(|node| reference(&node)).collect();
             kept.reverse();
             kept
         }

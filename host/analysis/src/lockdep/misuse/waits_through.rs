@@ -4,7 +4,7 @@
 //!
 //! It is said only where it is sure, of a single thread that signals: all of its signals that may
 //! come during the wait are made after taking such a lock in their round (see
-//! [`super::signallers`]), and one of them is the first since the wait began.
+//! [`super::signal_rounds`]), and one of them is the first since the wait began.
 //!
 //! A wait for an event orders threads by what nobody sees: a thread of the cycle that has waited for
 //! one before may be where it is only because another was past its own part. So then it is not sure.
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{Finding as Row, Node, mode, signalled};
 
-use super::signallers::{Rounds, kept, waits};
+use super::signal_rounds::{Rounds, kept, waits};
 use crate::lockdep::judge::Judge;
 use crate::lockdep::orders::chains::{Chains, single_locks};
 use crate::model::Model;

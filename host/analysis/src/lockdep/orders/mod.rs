@@ -2,6 +2,7 @@
 
 pub(crate) mod annotated;
 pub(crate) mod barriers;
+mod behind_writer;
 pub(crate) mod chains;
 pub(crate) mod circular;
 pub(crate) mod deadlocks;

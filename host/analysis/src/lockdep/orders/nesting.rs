@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::rows::{Class, Node, class_origin, excludes, lock_kind, mode};
 
+use super::behind_writer::behind_writer;
 use super::{annotated, circular, deadlocks};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::again::Again;
@@ -371,20 +372,6 @@ fn outcome(
         _ if !meets => behind_writer(model, judge, node, acquisition),
         _ => (Grade::Likely, Again::Blocks),
     })
-}
-
-/// What comes of reading the lock of `read` again that `acquisition` reads: sure only where a
-/// thread is sure to be able to wait to write it meanwhile.
-pub fn behind_writer(
-    model: &Model<'_>,
-    judge: &Judge<'_, '_>,
-    read: &Node,
-    acquisition: &Acquisition,
-) -> (Grade, Again) {
-    let writer = judge.writer(read, &[*acquisition]).filter(|writer| writer.is_sure);
-    let writer = writer.map(|writer| model.thread(writer.acquisition.thread));
-    let grade = if writer.is_some() { Grade::Likely } else { Grade::Possible };
-    (grade, Again::WriterBetween { writer })
 }
 
 /// Who took a context.

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use lockwright_ledger::rows::{Finding as Row, Node, Usage, excludes, lock_kind, mode, usage};
 
-use super::{loader, nesting};
+use super::behind_writer::behind_writer;
+use super::loader;
 use crate::finding::action::Action;
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::again::Again;
@@ -136,7 +137,7 @@ fn outcome(
             let acquisition =
                 Acquisition { context, segment: open.row.segment, thread: open.thread };
             let read = Node { inst: used.row.inst, ..used.node };
-            let (grade, again) = nesting::behind_writer(model, judge, &read, &acquisition);
+            let (grade, again) = behind_writer(model, judge, &read, &acquisition);
             (grade, InHandler::Again(again))
         }
         _ => (Grade::Likely, InHandler::Again(Again::Blocks)),
