@@ -13,21 +13,22 @@
 //! all the same lacks the token of the run's ledgers and records (`token.rs`).
 
 mod folder;
+mod ledgers;
 mod marker;
 mod removal;
+mod run_name;
 mod token;
 mod writers;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use lockwright_ledger::{Ledger, OpenError, Peek, file};
+use lockwright_ledger::file;
 
+pub use ledgers::{EXTENSION, foreign_in, glance_at, is_own, ledgers_in};
 pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
 pub use token::Token;
 pub use writers::{
@@ -35,11 +36,10 @@ pub use writers::{
 };
 
 use folder::Folder;
+use ledgers::places;
 use lockwright_console::error::{self, Error};
-use marker::{KEPT, LOCK, Marker, UNMARKED};
-
-/// Extension of ledger files.
-pub const EXTENSION: &str = "lwl";
+use marker::{KEPT, LOCK, Marker, UNMARKED, try_lock};
+use run_name::run_name;
 
 /// Space that a ledger directory must have left: the preload library and a small program's ledger.
 const MIN_SPACE: u64 = 1 << 20;
@@ -368,94 +368,6 @@ impl Drop for RunDir {
     }
 }
 
-/// The directories that the ledgers of a run may be in: the run's own, where they are copied to,
-/// and the one that its marker names.
-fn places(dir: &Path, marker: Option<&Marker>) -> Vec<PathBuf> {
-    let ledgers = marker.map(|marker| dir.join(marker.ledgers.to_string()));
-    [Some(dir.to_owned()), ledgers].into_iter().flatten().collect()
-}
-
-/// All ledgers in a run's directory, in order of name; without those that are of no process of the
-/// run.
-///
-/// # Errors
-/// If the directory cannot be read.
-pub fn ledgers_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    Ok(Ledgers::of(dir).list()?.0.into_iter().map(|(path, _)| path).collect())
-}
-
-/// A ledger, and what a glance at it shows; nothing of one that is being born.
-pub type Glance = (PathBuf, Option<Peek>);
-
-/// The same, with what a glance at each shows; nothing of those that are being born.
-///
-/// # Errors
-/// As [`ledgers_in`].
-pub fn glance_at(dir: &Path) -> io::Result<Vec<Glance>> {
-    Ok(Ledgers::of(dir).list()?.0)
-}
-
-/// How many files in a run's directory look like ledgers of it, but are of no process of the run.
-pub fn foreign_in(dir: &Path) -> usize {
-    Ledgers::of(dir).list().map_or(0, |(_, foreign)| foreign)
-}
-
-/// The ledgers of a run.
-struct Ledgers {
-    places: Vec<PathBuf>,
-    run: Option<Token>,
-}
-
-impl Ledgers {
-    fn of(dir: &Path) -> Self {
-        let marker = Marker::of(dir);
-        Self { places: places(dir, marker.as_ref()), run: marker.map(|marker| marker.run) }
-    }
-
-    /// Those of the run, and how many are not.
-    fn list(&self) -> io::Result<(Vec<Glance>, usize)> {
-        let (mut ledgers, mut foreign) = (Vec::new(), 0);
-        for (at, place) in self.places.iter().enumerate() {
-            let entries = match fs::read_dir(place) {
-                Ok(entries) => entries,
-                Err(error) if at == 0 || error.kind() != io::ErrorKind::NotFound => {
-                    return Err(error);
-                }
-                Err(_) => continue,
-            };
-            for entry in entries {
-                let entry = entry?;
-                // No symlinks: under root the directory is writable by others.
-                if Path::new(&entry.file_name()).extension().is_none_or(|e| e != EXTENSION)
-                    || !entry.file_type()?.is_file()
-                {
-                    continue;
-                }
-                let path = entry.path();
-                let peek = Ledger::peek(&path);
-                match self.is_of_run(&path, &peek) {
-                    true => ledgers.push((path, peek.ok())),
-                    false => foreign += 1,
-                }
-            }
-        }
-        ledgers.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok((ledgers, foreign))
-    }
-
-    /// Whether the ledger carries what shows that it is of the run. One that is none yet, or cannot
-    /// be read, is where only this user can have put it.
-    fn is_of_run(&self, ledger: &Path, peek: &Result<Peek, OpenError>) -> bool {
-        let Some(run) = self.run else { return true };
-        match peek {
-            Ok(peek) => Token(peek.run) == run,
-            // One that is being created is shorter than a header.
-            Err(OpenError::Io(error)) if error.kind() != io::ErrorKind::UnexpectedEof => false,
-            Err(_) => is_own(ledger),
-        }
-    }
-}
-
 /// The largest file of records that is read: some hundred thousand of them.
 const MOST_RECORDS: u64 = 64 << 20;
 
@@ -498,11 +410,6 @@ pub fn run_of(ledger: &Path) -> Option<&Path> {
     if is_below { dir.parent() } else { Some(dir) }
 }
 
-/// Whether the file is this user's.
-pub fn is_own(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| meta.uid() == folder::effective_user())
-}
-
 /// The user that this process acts as.
 pub fn own_user() -> u32 {
     folder::effective_user()
@@ -517,20 +424,6 @@ pub fn read_own(dir: &Path, name: &str) -> Option<Vec<u8>> {
 pub fn read_own_up_to(dir: &Path, name: &str, most: u64) -> Option<Vec<u8>> {
     let owner = dir.metadata().ok()?.uid();
     file::read_all(file::open_own(&dir.join(name), owner).ok()?, most).ok()
-}
-
-/// `<seconds>-<pid>-<32 digits>`: sorts by time, and nobody can have made it before.
-fn run_name() -> io::Result<OsString> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(format!("{}-{}-{}", now.as_secs(), std::process::id(), Token::new()?).into())
-}
-
-/// Whether `name` is one that [`run_name`] makes.
-fn is_run_name(name: &str) -> bool {
-    let mut parts = name.splitn(3, '-');
-    let mut is_next = |fits: fn(&str) -> bool| parts.next().is_some_and(fits);
-    let (seconds, pid) = (is_next(removal::is_number), is_next(removal::is_number));
-    seconds && pid && is_next(|token| Token::parse(token).is_some())
 }
 
 /// Makes a directory whose mode the umask does not narrow.
@@ -592,15 +485,6 @@ fn is_ours_to_the_root(path: &Path) -> bool {
     })
 }
 
-/// Takes the lock that goes with the open file, and with it when the process ends in whatever way.
-fn try_lock(file: &File) -> io::Result<()> {
-    // SAFETY: flock on a descriptor we own.
-    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 fn statvfs(path: &Path) -> io::Result<libc::statvfs> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
@@ -638,6 +522,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::io::Read;
     use std::process::Stdio;
+    use std::time::SystemTime;
 
     use super::*;
 

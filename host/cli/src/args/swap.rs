@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::OutputArgs;
 use crate::manual;
+use lockwright_console::args::OutputArgs;
 
 /// Run a program with its pthread locks replaced by one of lockwright's.
 ///

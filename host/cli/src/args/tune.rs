@@ -6,8 +6,8 @@ use std::str::FromStr;
 use clap::Args;
 use regex::bytes::Regex;
 
-use super::OutputArgs;
 use crate::manual;
+use lockwright_console::args::OutputArgs;
 
 /// Run a command with one lock after the other instead of the C library's, and name the fastest.
 ///

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -78,6 +79,15 @@ impl Marker {
             let file = file::open_own(&run.join(name), owner).ok()?;
             Self::parse(&file::read_all(file, MOST_BYTES).ok()?)
         })
+    }
+}
+
+/// Takes the lock that goes with the open file, and with it when the process ends in whatever way.
+pub fn try_lock(file: &File) -> io::Result<()> {
+    // SAFETY: flock on a descriptor we own.
+    match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

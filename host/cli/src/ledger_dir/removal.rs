@@ -9,10 +9,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::folder::{Folder, effective_user};
-use super::marker::{LOCK, Marker, UNMARKED};
+use super::ledgers::{EXTENSION, ledgers_in};
+use super::marker::{LOCK, Marker, UNMARKED, try_lock};
+use super::run_name::{is_number, is_run_name};
 use super::token::Token;
 use super::writers::{is_written, watched_in};
-use super::{EXTENSION, is_run_name, ledgers_in, try_lock};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 
 /// Files that lockwright leaves in a run's directory, the marker aside.
@@ -136,10 +137,6 @@ pub(super) fn is_record_name(name: &OsStr) -> bool {
 pub fn is_of_record(name: &str, record: &str) -> bool {
     let rest = name.strip_prefix(record);
     rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
-}
-
-pub(super) fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Removes the directories of runs whose lockwright was killed.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use lockwright_ledger::{file, layout};
 
 use super::folder::effective_user;
-use super::ledgers_in;
+use super::ledgers::ledgers_in;
 
 /// A mapping of a process's, by its line in /proc/PID/maps: `address mode offset device inode
 /// path`.

@@ -3,6 +3,7 @@
 mod attach;
 mod both;
 mod check;
+mod clocks;
 mod demo;
 mod diff;
 mod doctor;

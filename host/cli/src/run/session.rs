@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -12,6 +11,7 @@ use lockwright_ledger::Ledger;
 
 use super::busy::BusyThreads;
 use super::child::{Child, Program};
+use super::clocks::{cpu_of_children_ns, monotonic_ns};
 use super::engines::Engines;
 use super::follow::Follow;
 use super::live::Deadlocks;
@@ -290,24 +290,4 @@ fn left_no_ledger(program: &Program) -> Error {
         .note("the preload library did not come to run in it, or could not create its ledger")
         .help("if it is a script or launcher: does it clear the environment (LD_PRELOAD, LOCKWRIGHT_DIR), or start a static or setuid program?")
         .help("if it runs in a sandbox or container: name a directory that exists there too, with --ledger-dir DIR")
-}
-
-/// CLOCK_MONOTONIC, as in ledgers.
-pub fn monotonic_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// CPU time of all children, and theirs, that were waited for so far.
-pub fn cpu_of_children_ns() -> f64 {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: room for the answer; zeroed it is a valid one if the call should fail.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
-    ns(usage.ru_utime) + ns(usage.ru_stime)
 }

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use lockwright_ledger::layout::{FILE_LENGTHS, MAP_STEP, SPACE_PARTS};
+use lockwright_ledger::layout::FILE_LENGTHS;
 
-use super::{Effect, Finding};
+use super::diagnosis::{Effect, Finding};
+use super::room::room_here;
 use crate::ledger_dir::{RunDir, Surroundings, free_space};
 use crate::run::prices::calibrate::{self, Trial};
 use crate::run::watch::c_library;
@@ -88,50 +89,6 @@ fn objects_unread(other: &OtherLayouts) -> Finding {
         .help("if LD_PRELOAD names a library that has these functions: leave it out")
 }
 
-/// Why this process' limits leave no room for a ledger, if so.
-pub fn no_room() -> Option<Finding> {
-    room_here().filter(|finding| finding.effect == Effect::Blocks)
-}
-
-fn room_here() -> Option<Finding> {
-    let [space, file] = [libc::RLIMIT_AS, libc::RLIMIT_FSIZE].map(limit);
-    room(space, file)
-}
-
-/// The soft limit; RLIM_INFINITY is the largest number there is.
-fn limit(resource: libc::__rlimit_resource_t) -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: room for the answer.
-    unsafe { libc::getrlimit(resource, &raw mut limit) };
-    limit.rlim_cur
-}
-
-/// What limits of address space and file sizes leave to a ledger.
-pub fn room(space: u64, file: u64) -> Option<Finding> {
-    let length = FILE_LENGTHS.iter().copied().find(|&length| length <= file);
-    let most = length.unwrap_or_default().min(space / SPACE_PARTS);
-    let help = "raise the limit: `ulimit -v unlimited -f unlimited`";
-    match most {
-        most if most == FILE_LENGTHS[0] => None,
-        ..MAP_STEP => Some(
-            Finding::new(
-                "limits",
-                Effect::Blocks,
-                "the limits of address space or file size leave no room for a ledger",
-            )
-            .help(help),
-        ),
-        most => Some(
-            Finding::new(
-                "limits",
-                Effect::Note,
-                format!("limits of address space or file size leave a ledger {} MiB: where that is not enough, watching stops early", most >> 20),
-            )
-            .help(help),
-        ),
-    }
-}
-
 /// A file system on which not even the smallest ledger could fill up.
 fn little_space(dir: &Path) -> Option<Finding> {
     let least = FILE_LENGTHS[FILE_LENGTHS.len() - 1];
@@ -169,6 +126,7 @@ fn other_preloads() -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::doctor::room::room;
 
     #[test]
     fn limits_leave_room_or_not() {

@@ -5,8 +5,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::diagnosis::{Diagnosis, Effect, Finding, Process};
 use super::modules::Modules;
-use super::{Diagnosis, Effect, Finding, Process, place, program};
+use super::{program, room};
 use lockwright_ledger::layout::{LEAST_WITH_ANNEXES, own_bytes};
 
 use crate::ledger_dir::EXTENSION;
@@ -214,7 +215,7 @@ fn limits(proc: &Path, status: &str, maps: &str) -> Vec<Finding> {
         };
         let space = of("Max address space").unwrap_or(u64::MAX);
         let file = of("Max file size").unwrap_or(u64::MAX);
-        findings.extend(place::room(space, file));
+        findings.extend(room::room(space, file));
     }
     let most = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
     let most: Option<usize> = most.and_then(|text| text.trim().parse().ok());

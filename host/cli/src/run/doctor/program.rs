@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use lockwright_analysis::symbolize::is_runtime;
 
+use super::diagnosis::{Diagnosis, Effect, Finding};
 use super::hidden::{Hidden, sorts_in};
 use super::modules::Modules;
-use super::{Diagnosis, Effect, Finding, source_lines};
+use super::source_lines;
 use crate::run::target::contents::{Contents, Mark};
 use crate::run::target::{Obstacle, Target};
 

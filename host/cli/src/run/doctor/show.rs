@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Diagnosis, Effect, Finding, Process, Verdict};
+use super::diagnosis::{Diagnosis, Effect, Finding, Process, Verdict};
 use crate::run::watch::c_library;
 use lockwright_console::error::Severity;
 use lockwright_console::plain::{json as as_json, line as plain};

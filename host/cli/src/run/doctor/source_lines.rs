@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Effect, Finding};
+use super::diagnosis::{Effect, Finding};
 use crate::run::target::contents::Contents;
 use lockwright_analysis::symbolize::DebugDirs;
 

@@ -11,7 +11,7 @@ use lockwright_ledger::Ledger;
 use super::file::{Known, PricesFile};
 use super::{Calibration, Prices};
 use crate::ledger_dir::{CALIBRATION, RunDir, ledgers_in};
-use crate::run::session::cpu_of_children_ns;
+use crate::run::clocks::cpu_of_children_ns;
 use crate::run::watch::engines::Engines;
 use crate::run::watch::preload::Preload;
 

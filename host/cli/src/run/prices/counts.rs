@@ -4,8 +4,6 @@ use lockwright_analysis::Recording;
 use lockwright_analysis::lockmeter::model::{MeterReport, WaitKind};
 use lockwright_ledger::rows::{event, lock_kind};
 
-use super::Prices;
-
 /// What a program did that costs something.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
@@ -89,22 +87,6 @@ impl Counts {
             recording_ns: recording.cpu_ns,
             ..Self::default()
         }
-    }
-
-    /// Each count but that of pairs, and its price.
-    pub fn others(&self, prices: &Prices) -> impl Iterator<Item = (u64, f64)> {
-        [
-            (self.reads, prices.read_ns),
-            (self.semaphores, prices.semaphore_ns),
-            (self.tries, prices.try_ns),
-            (self.hand_overs, prices.hand_over_ns),
-            (self.cond_waits, prices.cond_wait_ns),
-            (self.signals, prices.signal_ns),
-            (self.waits, prices.wait_ns),
-            (self.calls, prices.call_ns),
-            (self.loads, prices.load_ns),
-        ]
-        .into_iter()
     }
 }
 

@@ -77,6 +77,22 @@ impl Prices {
         })
     }
 
+    /// Each of the counts but that of pairs, and its price.
+    fn of_others(&self, counts: &Counts) -> impl Iterator<Item = (u64, f64)> {
+        [
+            (counts.reads, self.read_ns),
+            (counts.semaphores, self.semaphore_ns),
+            (counts.tries, self.try_ns),
+            (counts.hand_overs, self.hand_over_ns),
+            (counts.cond_waits, self.cond_wait_ns),
+            (counts.signals, self.signal_ns),
+            (counts.waits, self.wait_ns),
+            (counts.calls, self.call_ns),
+            (counts.loads, self.load_ns),
+        ]
+        .into_iter()
+    }
+
     /// They can be what they say they are.
     pub fn are_plausible(&self) -> bool {
         self.all().iter().all(|ns| ns.is_finite())
@@ -121,7 +137,8 @@ impl Calibration {
         let taken = counts.pairs + counts.reads + counts.semaphores;
         let each_ns = program_ns.map(|ns| (ns - recording_ns) / taken.max(1) as f64);
         let pair_ns = self.pair_ns(each_ns);
-        let others_ns: f64 = counts.others(&self.added).map(|(count, ns)| count as f64 * ns).sum();
+        let others_ns: f64 =
+            self.added.of_others(counts).map(|(count, ns)| count as f64 * ns).sum();
         Estimate { pair_ns, cpu_ns: pair_ns * counts.pairs as f64 + others_ns + recording_ns }
     }
 

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
-use super::places::Process;
+use super::process::Process;
 use lockwright_analysis::traced::{Message, Obstacle, Place};
 use lockwright_console::error::{Error, Result, exit};
 

@@ -4,6 +4,7 @@
 mod beside;
 mod helper;
 mod places;
+mod process;
 mod top;
 
 pub use beside::KernelWaits;

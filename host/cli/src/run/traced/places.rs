@@ -2,66 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::helper::Counted;
-use crate::run::attach::{ProcessMemory, root_of};
+use super::process::Process;
 use lockwright_analysis::attached::memory::Copied;
-use lockwright_analysis::attached::{Maps, Memory, Names, Start, Unwinder};
+use lockwright_analysis::attached::{Names, Start, Unwinder};
 use lockwright_analysis::finding::{Frame, Name};
 use lockwright_analysis::traced::Place;
 use lockwright_analysis::traced::futexes::{Places, Stack};
-
-/// A process, as it was when something of it was met last that was not known before.
-pub struct Process {
-    pid: u32,
-    command: String,
-    root: PathBuf,
-    memory: Option<ProcessMemory>,
-    maps: Maps,
-}
-
-impl Process {
-    /// Looks at it; knows nothing of one that is gone or not ours.
-    pub fn of(pid: u32) -> Self {
-        let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let mut process = Self {
-            pid,
-            command: command.trim_end().to_owned(),
-            root: root_of(pid),
-            memory: ProcessMemory::open(pid).ok(),
-            maps: Maps::default(),
-        };
-        process.look();
-        process
-    }
-
-    fn look(&mut self) {
-        let Some(memory) = &self.memory else { return };
-        let maps = fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
-        // One that has ended since has none.
-        if !maps.is_empty() {
-            self.maps = Maps::new(&String::from_utf8_lossy(&maps), memory);
-        }
-    }
-
-    /// Looks again, if a place is in what was not there before, or its stack names such.
-    pub fn meet(&mut self, place: &Place) {
-        let is_known = |address: u64| self.maps.at(address).is_some();
-        // Threads' stacks come with them.
-        if !is_known(place.pc) || !is_known(place.sp) {
-            self.look();
-        }
-    }
-}
-
-impl Memory for Process {
-    fn read(&self, address: u64, to: &mut [u8]) -> bool {
-        self.memory.as_ref().is_some_and(|memory| memory.read(address, to))
-    }
-}
 
 /// Finds the names of places.
 pub struct Known<'c> {
@@ -125,6 +74,7 @@ fn bytes(digits: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockwright_analysis::attached::Memory;
 
     #[test]
     fn digits_are_bytes() {
