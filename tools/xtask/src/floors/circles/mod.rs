@@ -98,6 +98,8 @@ mod tests {
             "use crate::a; fn f(_: &mut a::A) {}",
             "fn f() { println!(\"{}\", crate::a::A) }",
             "mod inner { use super::super::a; fn f(_: *const a::A) {} }",
+            "use crate::a::*; fn f(_: &'static A) {}",
+            "use crate::a::*; fn f() -> &'static mut A { g() }",
             "fn f() { use crate::a::A; }",
             "fn f() { made!() }",
             "fn f() { crate::a::made_by_a_macro() }",

@@ -185,14 +185,15 @@ impl Tree {
     }
 }
 
-/// `fn name` stands here, or the like of another item: not `*const name` or `&mut name`.
+/// `fn name` stands here, or the like of another item: not `*const name`, `&mut name` or `&'static name`.
 fn is_item(tokens: &[TokenTree], at: usize, token: &TokenTree, name: &str) -> bool {
-    let before = at.checked_sub(1).map(|before| &tokens[before]);
-    let is_pointer = before.is_some_and(|token| is_mark(token, '*') || is_word(token, "raw"));
-    let is_reference =
-        is_word(token, "mut") && !before.is_some_and(|token| is_word(token, "static"));
+    let before = |n: usize, is: &dyn Fn(&TokenTree) -> bool| at >= n && is(&tokens[at - n]);
+    let is_lifetime = |n| before(n, &|token| is_mark(token, '\''));
+    let is_pointer = before(1, &|token| is_mark(token, '*') || is_word(token, "raw"));
+    let is_static = before(1, &|token| is_word(token, "static")) && !is_lifetime(2);
     ITEMS.iter().any(|item| is_word(token, item))
         && !QUALIFIERS.contains(&name)
+        && !is_lifetime(1)
         && !is_pointer
-        && !is_reference
+        && (is_static || !is_word(token, "mut"))
 }
