@@ -5,6 +5,7 @@
 //! section has its share of it ([`limits`]), and says what it leaves out.
 
 mod blame;
+mod context;
 mod dependencies;
 mod diff;
 mod document;
@@ -25,43 +26,15 @@ mod stack;
 mod waits;
 mod words;
 
-use crate::listing::LockGraph;
 use crate::lockmeter::diff::Judged as JudgedChange;
 use crate::prose::words::{command, plain};
 use crate::text::stack::{Stacks, shorten};
-use crate::verdict::Judged;
+use context::Context;
+pub use context::Run;
 use lockwright_analysis::finding::Finding;
 use lockwright_analysis::lockmeter::diff::Comparison;
-use lockwright_analysis::lockmeter::model::MeterReport;
-use lockwright_analysis::merge::Run as MergedRun;
 use lockwright_analysis::symbolize::source::Sources;
-use lockwright_analysis::traced::EveryWait;
 use section::Section;
-
-/// The data of a run's page.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<'r> {
-    /// The findings, if the checker ran.
-    pub found: Option<&'r Judged<'r>>,
-    /// Show the grades that are only counted otherwise, too.
-    pub all: bool,
-    /// The measurement, if there is one.
-    pub metered: Option<&'r MeterReport>,
-    /// All waits for locks, the kernel's included, if it was asked for those.
-    pub every_wait: &'r [EveryWait<'r>],
-    /// The lock classes and their dependencies, by process.
-    pub graphs: &'r [LockGraph],
-    /// The runs that were merged; none where the page is of one run.
-    pub runs: &'r [MergedRun],
-}
-
-/// The data that the sections of a page share.
-struct Context<'r> {
-    sources: Sources,
-    stacks: Stacks,
-    /// Findings shown: finding `i` is at `#f{i + 1}`.
-    findings: Vec<&'r Finding>,
-}
 
 /// The page of a run.
 pub fn render(run: &Run<'_>) -> String {

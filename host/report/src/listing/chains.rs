@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use lockwright_ledger::rows::{Node, Usage, node_flag};
 
-use super::Process;
+use super::process::Process;
 use crate::prose::words::plain;
 use lockwright_analysis::dependencies::IN;
 use lockwright_analysis::model::LockRef;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use lockwright_ledger::rows::usage;
 
-use super::Process;
+use super::process::Process;
 use crate::prose::words::plain;
 use lockwright_analysis::class_ops::class_ops;
 use lockwright_analysis::dependencies::{IN, OPEN};

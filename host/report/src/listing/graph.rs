@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::Process;
+use super::process::Process;
 use crate::prose::words::plain;
 use lockwright_analysis::lockdep::{CyclicPair, cyclic_pairs};
 

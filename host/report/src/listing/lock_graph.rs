@@ -7,7 +7,7 @@ use std::rc::Rc;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::mode;
 
-use super::{Process, processes};
+use super::process::{Process, processes};
 use lockwright_analysis::class_ops::class_ops;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, Name};

@@ -7,6 +7,7 @@ mod classes;
 mod graph;
 mod lock_graph;
 mod pools;
+mod process;
 mod stats;
 mod value;
 
@@ -15,8 +16,8 @@ use lockwright_ledger::Ledger;
 pub use lock_graph::{Dependency, LockClass, LockGraph, lock_graphs};
 
 use lockwright_analysis::all_symbols::AllSymbols;
-use lockwright_analysis::dependencies::Dependencies;
-use lockwright_analysis::model::{Model, Sources, Symbolise};
+use lockwright_analysis::model::{Sources, Symbolise};
+use process::{Process, processes};
 
 /// The listing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,22 +30,6 @@ pub enum Listing {
     Chains,
     /// Classes and dependencies in the DOT language.
     Graph,
-}
-
-/// One process and its dependencies.
-struct Process<'a> {
-    /// Its place among the ledgers.
-    index: usize,
-    model: Model<'a>,
-    dependencies: Dependencies,
-}
-
-impl Process<'_> {
-    /// Process id and program.
-    fn title(&self) -> String {
-        let header = self.model.ledger.header();
-        format!("process {} ({})", header.pid, self.model.ledger.text(header.exe))
-    }
 }
 
 /// The listing of a run's ledgers, one per process.
@@ -65,13 +50,4 @@ fn show(listing: Listing, processes: &[Process<'_>]) -> String {
         Listing::Chains => chains::render(processes),
         Listing::Graph => graph::render(processes),
     }
-}
-
-fn processes<'a>(sources: &Sources<'a>, count: usize) -> Vec<Process<'a>> {
-    let process = |index| {
-        let model = Model::new(sources, index);
-        let dependencies = Dependencies::new(&model);
-        Process { index, model, dependencies }
-    };
-    (0..count).map(process).collect()
 }

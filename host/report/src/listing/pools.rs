@@ -6,7 +6,7 @@ use std::fmt::Write;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::object::ObjectPools;
 
-use super::Process;
+use super::process::Process;
 use super::value::{Counters, Value, total};
 
 /// The text if no process has any.

@@ -11,7 +11,7 @@ use lockwright_ledger::rows::{
     Class, DebugCounts, Evidence, Lock, Segment, Stack, node_flag, usage,
 };
 
-use super::Process;
+use super::process::Process;
 use super::value::{Counters, Value, total};
 use lockwright_analysis::dependencies::{IN, OPEN};
 use lockwright_analysis::lockdep::search_work;

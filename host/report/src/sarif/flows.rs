@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Message;
+use super::message::Message;
 use super::places::{self, Location, Places};
 use crate::prose::words;
 use lockwright_analysis::finding::action::Action;

@@ -3,6 +3,7 @@
 //! <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>; section numbers are its.
 
 mod flows;
+mod message;
 pub(crate) mod places;
 mod rules;
 mod uri;
@@ -17,6 +18,7 @@ use flows::CodeFlow;
 use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::{Finding, Grade, Process, Report};
 use lockwright_console::plain;
+use message::Message;
 use places::{Location, Places};
 use rules::Descriptor;
 
@@ -72,19 +74,6 @@ struct Invocation {
 struct Notification {
     level: &'static str,
     message: Message,
-}
-
-/// message (3.11).
-#[derive(Serialize)]
-struct Message {
-    text: String,
-}
-
-impl Message {
-    /// A brace would begin a placeholder (3.11.5).
-    fn new(text: impl AsRef<str>) -> Self {
-        Self { text: text.as_ref().replace('{', "{{").replace('}', "}}") }
-    }
 }
 
 /// result (3.27).

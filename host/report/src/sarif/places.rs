@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Message, uri};
+use super::message::Message;
+use super::uri;
 use crate::prose::action::act;
 use crate::prose::words::{plain, quote};
 use lockwright_analysis::finding::{Finding, Frame, HeldLock, Name, Step};

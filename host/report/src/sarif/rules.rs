@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Message;
+use super::message::Message;
 use lockwright_analysis::finding::Kind;
 
 static PAGE: &str = include_str!("report-kinds.md");

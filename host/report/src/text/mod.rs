@@ -6,6 +6,7 @@
 
 mod place;
 pub(crate) mod processes;
+mod remarks;
 pub(crate) mod span;
 pub(crate) mod stack;
 mod summary;
@@ -25,6 +26,7 @@ use lockwright_analysis::symbolize::source::Sources;
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 use lockwright_ledger::rows::object::object_type;
 use place::Place;
+pub use remarks::Remarks;
 use stack::Stacks;
 
 /// How the text is to look.
@@ -36,17 +38,6 @@ pub struct TextOptions {
     pub all: bool,
     /// Columns of the terminal: longer source lines are cut.
     pub width: usize,
-}
-
-/// The remarks at the end of a report, about findings that are not in it.
-#[derive(Clone, Debug, Default)]
-pub struct Remarks {
-    /// Parts of the last line.
-    pub parts: Vec<String>,
-    /// Notes before it.
-    pub notes: Vec<String>,
-    /// Findings have been shown before this report.
-    pub goes_on: bool,
 }
 
 /// Renders the whole report; ends with a newline.

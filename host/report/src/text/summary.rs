@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::Remarks;
 use super::processes::{Row, table};
+use super::remarks::Remarks;
 use crate::prose::coverage;
 use crate::prose::words::{count, duration, join, plain};
 use lockwright_analysis::finding::{Finding, Grade, Kind, Report, Waiting};

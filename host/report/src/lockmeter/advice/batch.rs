@@ -1,7 +1,8 @@
 //! One place takes the lock very often for very little.
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::words;
 
 /// Least rate of acquisitions at the place, per second of measured time: at some 40 ns for a lock
 /// and an unlock, 0.4 % of a processor.

@@ -1,7 +1,7 @@
 //! Short holds, long waits: threads queue up, and each waits for many holds of the others.
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
 
 /// Least median wait, in median holds: the length of the queue.
 const QUEUE: f64 = 4.0;

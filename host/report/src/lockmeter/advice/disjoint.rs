@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::words;
 use lockwright_analysis::lockmeter::model::{Lock, Numbers};
 
 /// Fewest instances of a class that are worth being kept apart.

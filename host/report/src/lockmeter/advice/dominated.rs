@@ -2,7 +2,8 @@
 //! others wait for.
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::words;
 use lockwright_analysis::lockmeter::model::Mode;
 
 /// Least part of the holds that the place has.

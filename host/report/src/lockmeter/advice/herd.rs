@@ -1,7 +1,8 @@
 //! Threads that a condition wakes together queue up for its mutex.
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::words;
 use lockwright_analysis::lockmeter::model::{Numbers, WaitKind};
 
 /// Least part of the woken that have to wait for the mutex.

@@ -1,7 +1,7 @@
 //! A reader-writer lock whose readers never overlap: a mutex would do, and costs less.
 
 use super::confidence::Confidence;
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
 use lockwright_analysis::lockmeter::model::Mode;
 
 /// Fewest read acquisitions: fewer may have missed one another by chance.
@@ -26,7 +26,7 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     }
     // Had they come at random, readers that hold it for this part of the time would have met so
     // often.
-    let busy = super::part(readers.busy.total_ns, case.lock.measured_ns as f64);
+    let busy = part(readers.busy.total_ns, case.lock.measured_ns as f64);
     let chances = reads.acquisitions as f64 * busy;
     Some(Advised {
         text: "use a mutex: no two readers ever held it at once, so its readers gain nothing"

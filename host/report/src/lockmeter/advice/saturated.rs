@@ -2,7 +2,8 @@
 //! one by one.
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit, convoy, part, sleeping, words};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::{convoy, sleeping, words};
 
 /// Least part of the measured time in which a lock of the class is held.
 const HELD: f64 = 0.8;

@@ -2,7 +2,8 @@
 //! lock.
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
+use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::words;
 use lockwright_analysis::lockmeter::model::{At, Nested, Site, Wait, WaitKind};
 
 /// Least part of the place's holds that is spent asleep.

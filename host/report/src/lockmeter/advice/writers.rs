@@ -2,7 +2,8 @@
 //! out.
 
 use super::confidence::{Confidence, way};
-use super::{Advised, Case, Evidence, LEAST_WAIT, Rule, Threshold, Unit, part, words};
+use super::rule::{Advised, Case, Evidence, LEAST_WAIT, Rule, Threshold, Unit, part};
+use super::words;
 use lockwright_analysis::lockmeter::model::Mode;
 
 /// Least part of the writers' waits for which readers are to blame.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::ns;
+use super::values::ns;
 use crate::lockmeter::advice::{Advice, Confidence, Evidence, Unit};
 
 #[derive(Serialize)]

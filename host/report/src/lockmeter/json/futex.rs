@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::ns;
+use super::values::ns;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::finding::futex::FutexKind;
 use lockwright_analysis::lockmeter::model::{Futex, Waker};

@@ -2,6 +2,7 @@
 
 mod advice;
 mod futex;
+mod values;
 mod waiting;
 
 use std::io;
@@ -13,11 +14,12 @@ use crate::coverage_json::{self, CompletenessOut, ModuleOut};
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
-    At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
-    Times, Wait, WaitKind,
+    Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site, Times,
+    Wait, WaitKind,
 };
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_console::plain;
+use values::{ns, place_of};
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-meter";
@@ -245,11 +247,6 @@ impl<'r> Document<'r> {
     }
 }
 
-/// Nanoseconds to the picosecond: more digits would be noise.
-fn ns(ns: f64) -> f64 {
-    (ns * 1000.0).round() / 1000.0
-}
-
 fn process(process: &Process) -> ProcessOut<'_> {
     let (clock, clock_mhz) = match process.clock {
         Clock::Tsc { mhz } => ("tsc", Some(mhz)),
@@ -351,15 +348,6 @@ fn times(times: &Times) -> TimesOut {
 
 fn blame(blame: &Blame) -> BlameOut {
     BlameOut { waiter: blame.waiter, holder: blame.holder, count: blame.count, ns: ns(blame.ns) }
-}
-
-/// Lock, its site, or wait.
-fn place_of(at: At) -> (Option<usize>, Option<usize>, Option<usize>) {
-    match at {
-        At::Lock { lock, site } => (Some(lock), Some(site), None),
-        At::Wait(wait) => (None, None, Some(wait)),
-        At::Unknown => (None, None, None),
-    }
 }
 
 fn nested(nested: &Nested) -> NestedOut {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ns, place_of};
+use super::values::{ns, place_of};
 use lockwright_analysis::lockmeter::model::{Holder, Waiter};
 
 #[derive(Serialize)]

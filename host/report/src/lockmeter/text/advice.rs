@@ -1,6 +1,6 @@
 //! Advice on the locks that are shown.
 
-use super::Page;
+use super::page::Page;
 use crate::lockmeter::advice::{Advice, advise};
 
 /// Columns of a line.

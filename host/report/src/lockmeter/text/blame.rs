@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Page;
 use super::format::{percent, time};
+use super::page::Page;
 use crate::lockmeter::view::Selection;
 use crate::prose::words::plain;
 use lockwright_analysis::lockmeter::model::{At, Lock, Site, WaitKind};

@@ -1,6 +1,6 @@
 //! A report without locks says why, and what to do.
 
-use super::Page;
+use super::page::Page;
 
 const REMEDIES: &[&str] = &[
     "lockwright sees calls of the pthread functions (mutexes, rwlocks, spinlocks) through the dynamic loader.",

@@ -1,14 +1,10 @@
 //! Waits for locks that are made of futexes: contention of locks whose acquisitions are not seen.
 
-use super::Page;
-use super::format::time;
+use super::page::Page;
 use super::waits::{TITLES, cells, row};
+use super::wakers;
 use crate::prose::futexes::head;
-use crate::prose::words::number;
-use lockwright_analysis::lockmeter::model::{Futex, Wait};
-
-/// Places named of those that woke the waiters of one futex.
-const MOST_WAKERS: usize = 3;
+use lockwright_analysis::lockmeter::model::Wait;
 
 /// Writes the section, if there are any.
 pub fn write(page: &mut Page<'_>) {
@@ -23,21 +19,9 @@ pub fn write(page: &mut Page<'_>) {
         let Some(futex) = &wait.futex else { continue };
         page.line(&format!("{}: {}", head(futex), page.place(&wait.stack)));
         page.line(&row(&cells(wait)));
-        write_wakers(page, futex);
+        wakers::write(page, futex);
     }
     if waits.len() > shown {
         page.line(&format!("... and {} more: --top 0 shows all", waits.len() - shown));
-    }
-}
-
-/// Who ended the waits.
-pub fn write_wakers(page: &mut Page<'_>, futex: &Futex) {
-    for waker in futex.wakers.iter().take(MOST_WAKERS) {
-        let place = page.place(&waker.stack);
-        let waits = number(waker.count);
-        page.line(&format!("     {waits} woken by {place}, after {} in all", time(waker.ns)));
-    }
-    if futex.wakers.len() > MOST_WAKERS {
-        page.line(&format!("     and by {} more places", futex.wakers.len() - MOST_WAKERS));
     }
 }

@@ -3,8 +3,8 @@
 
 use std::mem::discriminant;
 
-use super::Page;
 use super::format::{percent, time};
+use super::page::Page;
 use crate::prose::coverage;
 use crate::prose::futexes::used_as;
 use crate::prose::words::{count, join, number, plain};

@@ -2,7 +2,7 @@
 
 use super::columns::headings;
 use super::locks::numbers;
-use super::{Page, quoted};
+use super::page::{Page, quoted};
 use crate::lockmeter::view::Selection;
 use crate::prose::words::count;
 

@@ -2,7 +2,7 @@
 
 use super::columns::{Entry, headings, row};
 use super::format::{percent, time};
-use super::{Page, quoted};
+use super::page::{Page, quoted};
 use crate::lockmeter::view::{Selection, Sort};
 use crate::prose::words::count;
 use lockwright_analysis::finding::lock_kind::LockKind;

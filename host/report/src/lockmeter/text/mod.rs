@@ -13,14 +13,16 @@ mod futexes;
 mod head;
 mod instances;
 mod locks;
+mod page;
 mod style;
 mod waiting;
 mod waits;
+mod wakers;
 
 use super::view::View;
-use crate::prose::words::plain;
-use crate::text::stack::{Stacks, shorten};
-use lockwright_analysis::lockmeter::model::{Lock, MeterReport};
+use crate::text::stack::Stacks;
+use lockwright_analysis::lockmeter::model::MeterReport;
+use page::Page;
 use style::Style;
 
 /// How the text is to look.
@@ -30,17 +32,6 @@ pub struct TextOptions {
     pub colour: bool,
     /// The part to show.
     pub view: View,
-}
-
-/// The data that the sections share.
-struct Page<'r> {
-    report: &'r MeterReport,
-    view: View,
-    style: Style,
-    stacks: Stacks,
-    /// The locks shown, in order: the sections refer to them by number.
-    shown: Vec<&'r Lock>,
-    text: String,
 }
 
 /// Renders the whole report; ends with a newline.
@@ -72,37 +63,4 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
     }
     head::write_notes(&mut page);
     page.text
-}
-
-impl Page<'_> {
-    fn line(&mut self, text: &str) {
-        self.text += text.trim_end();
-        self.text.push('\n');
-    }
-
-    /// Begins a section.
-    fn section(&mut self, title: &str, rest: &str) {
-        let title = self.style.heading(title);
-        self.line("");
-        self.line(&format!("{title}{rest}"));
-    }
-
-    /// Where a site is, in words.
-    fn place(&self, stack: &[lockwright_analysis::finding::Frame]) -> String {
-        self.stacks.own(stack).unwrap_or_else(|| "an unknown place".to_owned())
-    }
-
-    /// A lock in a sentence: by its name if it has one, else by its number in the table of locks.
-    fn reference(&self, lock: &Lock) -> String {
-        match self.shown.iter().position(|shown| std::ptr::eq(*shown, lock)) {
-            Some(number) if !lock.is_symbol => format!("lock #{}", number + 1),
-            _ => quoted(lock),
-        }
-    }
-}
-
-/// A lock by its name or description.
-fn quoted(lock: &Lock) -> String {
-    let name = shorten(&plain(&lock.name));
-    if lock.is_symbol { format!("`{name}`") } else { name }
 }

@@ -1,7 +1,7 @@
 //! Threads that were still waiting: for what, since when, and which thread has it.
 
-use super::Page;
 use super::format::time;
+use super::page::Page;
 use crate::prose::futexes::{used_as, which};
 use crate::prose::words::{count, join};
 use lockwright_analysis::lockmeter::model::{At, Holder, MeterReport, WaitKind, Waiter};

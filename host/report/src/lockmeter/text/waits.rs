@@ -1,8 +1,8 @@
 //! Waits that are for no lock.
 
-use super::Page;
 use super::format::{count, maybe_time, percent};
-use super::futexes;
+use super::page::Page;
+use super::wakers;
 use crate::prose::futexes::head;
 use lockwright_analysis::lockmeter::model::{Wait, WaitKind};
 
@@ -70,7 +70,7 @@ pub fn write(page: &mut Page<'_>) {
         page.line(&head);
         page.line(&row(&cells(wait)));
         if let Some(futex) = &wait.futex {
-            futexes::write_wakers(page, futex);
+            wakers::write(page, futex);
         }
     }
     if waits.len() > shown {
