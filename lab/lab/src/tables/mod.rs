@@ -11,54 +11,25 @@ mod instructions;
 mod kernels;
 mod later;
 mod lockdep;
+mod options;
 mod page;
 mod plot;
 mod programs;
 mod publication;
+mod publications;
 mod pvqspinlock;
 mod pvqspinlock_builds;
 mod rwsem_trylock;
 mod workload;
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 pub use bkl::published as bkl_published;
+pub use options::{Options, Progress};
 pub use page::Page;
+pub use publications::name;
 pub use publication::{Block, Comparison, Here, Publication, Row, Unit, Verdict, is_below};
-
-use crate::bench;
-use crate::parts::Parts;
 
 /// What builds the parts.
 pub const PARTS_COMMAND: &str = "cargo xtask bench tables";
-
-/// How long and how often is measured, and with what.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Rounds of each comparison; within a round all its arms take turns.
-    pub rounds: usize,
-    /// How long threads lock where that is a matter of time, in one round.
-    pub interval: Duration,
-    /// Just enough to see that everything runs: the figures mean nothing.
-    pub smoke: bool,
-    /// Only this document.
-    pub only: Option<u8>,
-    /// The `lockwright` that measures where lockmeter is wanted.
-    pub tool: PathBuf,
-    /// What else is run.
-    pub parts: Parts,
-}
-
-impl Options {
-    /// The same for what `lockwright-lab bench locks` measures.
-    fn of_locks(&self) -> bench::Options {
-        bench::Options { rounds: self.rounds, interval: self.interval, ..bench::Options::default() }
-    }
-}
-
-/// Told what is being measured.
-pub type Progress<'p> = &'p mut dyn FnMut(&str);
 
 /// Measures one document.
 type Measure = fn(&Options, Progress<'_>) -> Result<Publication, String>;
@@ -71,30 +42,6 @@ const DOCUMENTS: [(u8, Measure); 5] = [
     (3, rwsem_trylock::measure),
     (4, pvqspinlock::measure),
 ];
-
-/// The author, subject and year of a document, by which pages name it.
-pub fn name(document: u8) -> &'static str {
-    match document {
-        0 => "Long's lockdep patches (2018)",
-        1 => "Long's debugobjects patches (2019)",
-        2 => "Hansen's BKL patches (2002)",
-        3 => "Song's rwsem patch (2021)",
-        4 => "Long's hybrid pvqspinlock (2017)",
-        _ => "a publication",
-    }
-}
-
-/// The subject of a document, by which its files are named.
-fn subject(document: u8) -> &'static str {
-    match document {
-        0 => "lockdep",
-        1 => "debugobjects",
-        2 => "bkl",
-        3 => "rwsem-trylock",
-        4 => "pvqspinlock",
-        _ => "publication",
-    }
-}
 
 /// Measures what is wanted.
 ///

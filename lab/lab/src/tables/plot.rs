@@ -21,7 +21,7 @@ pub fn plots(documents: &[Publication]) -> Vec<Plot> {
             for unit in units {
                 let name = format!(
                     "{}-{number}-{}.svg",
-                    super::subject(document.number),
+                    super::publications::subject(document.number),
                     unit.name().replace(' ', "-")
                 );
                 let svg = draw(comparison, unit).expect("it is drawn into memory");

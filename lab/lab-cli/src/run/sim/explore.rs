@@ -11,7 +11,7 @@ use lockwright_sim::explore::{
 use lockwright_sim::library::LibraryLock;
 use serde_json::{Value, json};
 
-use super::{FAILED, unknown};
+use super::fault::{FAILED, unknown};
 use crate::args::SimArgs;
 use lockwright_console::error::{Error, Result, exit};
 use lockwright_console::shell::quoted;

@@ -8,7 +8,7 @@ use lockwright_sim::workload::Figures;
 use lockwright_sim::{Class, NANOSECOND, Place};
 use serde_json::{Value, json};
 
-use super::Shape;
+use super::shape::Shape;
 use crate::args::SimArgs;
 
 /// A run.

@@ -1,10 +1,12 @@
 //! `lockwright-lab sim`: locks on a machine that is not there.
 
 mod explore;
+mod fault;
 mod figures;
 mod libraries;
 mod list;
 mod plot;
+mod shape;
 mod truth;
 
 use lockwright_sim::locks::Kind;
@@ -12,15 +14,14 @@ use lockwright_sim::machine::{self, Machine};
 use lockwright_sim::workload::{Run, Workload};
 use lockwright_sim::{Config, Tell};
 
+use self::fault::{FAILED, unknown};
 use self::figures::Row;
 use self::plot::Plot;
+use self::shape::Shape;
 use crate::args::SimArgs;
 use lockwright_console::error::{Error, Result, exit};
 use lockwright_console::status::Status;
 use lockwright_console::streams::Streams;
-
-/// Exit code where a lock has failed.
-const FAILED: u8 = 101;
 
 /// The locks of Long's 2017 pvqspinlock patch.
 const LOCKS: &[&str] = &["hybrid", "pvqlock", "unfair"];
@@ -92,13 +93,6 @@ pub fn run(args: &SimArgs) -> Result<u8> {
         plot.write(&page)?;
     }
     Ok(if rows.iter().any(Row::has_failed) { FAILED } else { 0 })
-}
-
-/// How many there are in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
-    threads: u32,
-    cpus: u32,
 }
 
 /// Those of all runs.
@@ -182,9 +176,4 @@ fn machine_text(name: &str) -> Result<String> {
         return Err(unread(&"it is no regular file of at most 1 MiB"));
     }
     std::fs::read_to_string(name).map_err(|error| unread(&error))
-}
-
-fn unknown(what: &str, name: &str) -> Error {
-    Error::with_code(exit::USAGE, format!("there is no {what} `{name}`"))
-        .help("`lockwright-lab sim --list` shows them")
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use lockwright_console::error::{Error, Result, exit};
 use lockwright_lab::chart::{Chart, Curve};
 
-use super::Shape;
 use super::figures::Page;
+use super::shape::Shape;
 use lockwright_console::whole_file::WholeFile;
 
 /// A file that runs are to be drawn into.

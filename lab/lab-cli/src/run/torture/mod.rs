@@ -3,9 +3,8 @@
 mod interrupts;
 mod stress;
 mod types;
+mod verdict;
 mod ww;
-
-use serde_json::Value;
 
 use crate::args::TortureArgs;
 use lockwright_console::error::{Error, Result, exit};
@@ -15,16 +14,6 @@ use lockwright_lab::torture::Type;
 
 /// Exit code where a lock has failed.
 const FAILED: u8 = 101;
-
-/// What a lock has come to.
-struct Verdict {
-    /// Whether the lock did what a lock should.
-    ok: bool,
-    /// What is left to be printed.
-    text: String,
-    /// All of it, for machines.
-    json: Value,
-}
 
 /// Runs the command.
 ///
@@ -52,9 +41,4 @@ fn known(name: &str) -> Result<&'static Type> {
         Error::with_code(exit::USAGE, format!("there is no torture type `{name}`"))
             .help("`lockwright-lab torture --list` shows them")
     })
-}
-
-/// The last line of a run.
-fn end(name: &str, ok: bool) -> String {
-    format!("{name}-torture:--- End of test: {}\n", if ok { "SUCCESS" } else { "FAILURE" })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::interrupts::Interrupts;
-use super::{Verdict, end};
+use super::verdict::{Verdict, end};
 use crate::args::TortureArgs;
 use lockwright_console::error::Error;
 use lockwright_console::sink::Sink;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Verdict, end};
+use super::verdict::{Verdict, end};
 use crate::args::TortureArgs;
 use lockwright_console::status::Status;
 use lockwright_lab::torture::ww::{Outcome, Parameters};

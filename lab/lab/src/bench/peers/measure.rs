@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::super::Options;
 use super::super::fault::Fault;
-use super::Kind;
 use super::compare::{Compared, Runs};
 use super::futex::Tracepoint;
+use super::kind::Kind;
 use super::order::{self, Progress, Remaining};
 use super::spin::Calibration;
 use super::sweep::Cell;

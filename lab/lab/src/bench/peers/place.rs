@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::super::workers::{APART, Padded};
-use super::table::Functions;
+use super::functions::Functions;
 
 /// The alignment of locks.
 pub const ALIGN: usize = APART;

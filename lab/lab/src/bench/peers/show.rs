@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::Options;
 use super::super::report::Section;
-use super::Kind;
 use super::compare::{AIM, Against, Compared, Row};
 use super::frontier::frontier;
+use super::kind::Kind;
 use super::measure::Measured;
 use super::outcome::Outcome;
 use super::overall::{Overall, Summary, overall};

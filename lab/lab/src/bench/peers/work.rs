@@ -10,13 +10,14 @@ use lockwright::platform::linux::Linux;
 
 use super::super::fault::Fault;
 use super::super::workers::{self, Padded};
+use super::functions::Call;
 use super::futex::{Calls, Tracepoint};
 use super::hog::Hog;
 use super::outcome::{Outcome, Waits};
 use super::place::{Own, Slot};
 use super::spin::{Calibration, spin};
 use super::sweep::Cell;
-use super::table::{Call, Peer};
+use super::table::Peer;
 use super::usage;
 
 /// What the threads of a run share.

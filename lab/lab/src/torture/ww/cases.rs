@@ -9,7 +9,8 @@ use lockwright::platform::Platform;
 use lockwright::platform::linux::Linux;
 use lockwright::ww_mutex::Refused;
 
-use super::{Class, Ctx, Faults, Lock, Run};
+use super::case::{Class, Ctx, Faults, Run};
+use super::lock::Lock;
 
 /// How long to look for what must not happen.
 const A_WHILE: Duration = Duration::from_millis(20);

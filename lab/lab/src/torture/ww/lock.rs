@@ -3,7 +3,7 @@
 use lockwright::platform::linux::Linux;
 use lockwright::ww_mutex::{RawWwMutex, Refused};
 
-use super::Ctx;
+use super::case::Ctx;
 
 /// A wound/wait mutex. The cases keep a context until all that was taken with it is released, and
 /// have one class of them.

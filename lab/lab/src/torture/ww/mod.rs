@@ -6,35 +6,18 @@
 //!   all come through.
 //! - `stress`: many locks, taken in orders of one's own.
 
+mod case;
 mod cases;
 mod lock;
 mod stress;
-
-use std::sync::Mutex;
-use std::time::Duration;
 
 use lockwright::platform::linux::Linux;
 use lockwright::ww_mutex::{Algorithm, RawWwMutex};
 use serde::Serialize;
 
+pub use case::Parameters;
+use case::{Class, Faults, Run};
 pub use lock::Lock;
-
-type Class = lockwright::ww_mutex::Class<Linux>;
-type Ctx = lockwright::ww_mutex::AcquireCtx<Linux>;
-
-/// How much is done.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Parameters {
-    /// How long each thread begins new transactions in a case of stress; it ends one at least.
-    pub stress: Duration,
-    /// Transactions of each thread in such a case, instead of a time; 0: as the time allows.
-    pub acquisitions: u64,
-    /// The seed of the orders in which locks are taken.
-    pub seed: u64,
-    /// CPUs that the numbers of threads are made for.
-    pub cpus: usize,
-}
-
 /// What a case has come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
@@ -64,28 +47,4 @@ fn run_on<L: Lock>(parameters: &Parameters, progress: &mut dyn FnMut(&str)) -> V
         Outcome { case: name, faults: faults.into_list() }
     };
     cases::of::<L>().into_iter().chain(stress::of::<L>()).map(run_case).collect()
-}
-
-/// A case.
-type Run = fn(&Class, &Parameters, &Faults);
-
-/// What went wrong in a case.
-#[derive(Default)]
-struct Faults(Mutex<Vec<String>>);
-
-impl Faults {
-    /// Notes `fault`, once, unless `right`.
-    fn check(&self, right: bool, fault: &str) {
-        if right {
-            return;
-        }
-        let mut list = self.0.lock().unwrap();
-        if list.iter().all(|known| known != fault) {
-            list.push(fault.to_owned());
-        }
-    }
-
-    fn into_list(self) -> Vec<String> {
-        self.0.into_inner().unwrap()
-    }
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use lockwright::ww_mutex::Refused;
 
-use super::{Class, Ctx, Faults, Lock, Parameters, Run};
+use super::case::{Class, Ctx, Faults, Parameters, Run};
+use super::lock::Lock;
 use crate::torture::random::Random;
 
 /// The kernel's cases, by name.
