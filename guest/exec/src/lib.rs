@@ -20,13 +20,11 @@ pub mod readable;
 mod sys;
 
 pub use lookup::Name;
+pub use readable::Strings;
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_int};
 
 use image::{Image, Script};
-
-/// Arguments or an environment: null ends it.
-pub type Strings = *const *const c_char;
 
 /// The kernel follows so many interpreters of interpreters.
 const MOST_INTERPRETERS: usize = 5;

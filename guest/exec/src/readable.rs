@@ -5,7 +5,10 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::{Strings, sys};
+use crate::sys;
+
+/// Arguments or an environment: null ends it.
+pub type Strings = *const *const c_char;
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
