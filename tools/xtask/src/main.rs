@@ -7,6 +7,7 @@ mod burners;
 mod completions;
 mod debug_lockdep;
 mod floors;
+mod folders;
 mod gallery;
 mod install;
 mod man;

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::workspace::target_dir;
+use crate::folders::target_dir;
 
 /// Names the file to tests.
 pub const VARIABLE: &str = "LOCKWRIGHT_SKIPS";

@@ -1,20 +1,11 @@
 //! The workspace, and commands that are run in it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+pub(crate) use crate::folders::{root, target_dir};
 use crate::skips;
-
-/// Where cargo builds.
-pub(crate) fn target_dir() -> PathBuf {
-    let dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root().join(dir)
-}
-
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("xtask lies in the workspace")
-}
 
 /// The text of a file.
 ///

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::arm::{Arm, Bench, installed, said};
-use super::workload::fresh_folder;
+use super::fresh_folder::fresh_folder;
 
 /// Instructions of one round of one thing, in both arms.
 pub struct Count {

@@ -14,8 +14,8 @@ use lockwright_measure::stats;
 use serde_json::{Value, json};
 
 use super::arm::{Bench, said};
+use super::comparison::{BenchOptions, conclude, machine};
 use super::usage::Usage;
-use super::{BenchOptions, conclude, machine};
 use crate::workspace::{read, root};
 
 /// The report may be off by so much.

@@ -9,8 +9,9 @@ use lockwright_measure::stats;
 use serde_json::{Value, json};
 
 use super::arm::{Arm, Bench, said};
+use super::comparison::{BenchOptions, compare, conclude, machine};
 use super::table::Results;
-use super::{BenchOptions, compare, conclude, machine, workload};
+use super::workload;
 
 /// Threads of the pools' workload.
 const THREADS: [u64; 2] = [8, 16];

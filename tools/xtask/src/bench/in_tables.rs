@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::{simulated, tables};
+use super::pages::{SIMULATED, TABLES};
 use crate::workspace::{read, root};
 
 /// Begins what was put into the page.
@@ -45,7 +45,7 @@ fn sections(page: &str) -> impl Iterator<Item = (&str, &str)> {
 /// # Errors
 /// If one of the pages cannot be read, or docs/lab/tables.md cannot be written.
 pub fn update() -> Result<(), String> {
-    let file = root().join(tables::PAGE);
+    let file = root().join(TABLES);
     fs::write(&file, updated()?).map_err(|e| format!("{}: {e}", file.display()))
 }
 
@@ -54,18 +54,17 @@ pub fn update() -> Result<(), String> {
 /// # Errors
 /// If it has not, or a page cannot be read.
 pub fn check() -> Result<(), String> {
-    match updated()? == read(root().join(tables::PAGE))? {
+    match updated()? == read(root().join(TABLES))? {
         true => Ok(()),
         false => Err(format!(
             "{} has other figures than {}: `cargo xtask bench simulated --write`",
-            tables::PAGE,
-            simulated::PAGE
+            TABLES, SIMULATED
         )),
     }
 }
 
 fn updated() -> Result<String, String> {
-    Ok(put(&read(root().join(tables::PAGE))?, &read(root().join(simulated::PAGE))?))
+    Ok(put(&read(root().join(TABLES))?, &read(root().join(SIMULATED))?))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::arm::{Arm, Bench, installed, said};
-use super::{BenchOptions, conclude, machine};
+use super::comparison::{BenchOptions, conclude, machine};
 
 /// What is traced: the program's word for it, and ours.
 const CASES: [(&str, &str); 4] = [

@@ -12,8 +12,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::arm::{Bench, said};
+use super::comparison::{BenchOptions, conclude, machine};
 use super::usage::Usage;
-use super::{BenchOptions, conclude, machine};
 
 /// Numbers of classes. With the most, a ledger has 1.7 GB.
 const CLASSES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];

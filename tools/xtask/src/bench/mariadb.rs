@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::arm::{Arm, Bench, installed, said};
+use super::fresh_folder::fresh_folder;
 use super::server;
 use super::usage::Used;
-use super::workload::fresh_folder;
 
 /// All of them; ended when dropped.
 pub struct Servers {

@@ -8,8 +8,10 @@ use std::os::unix::fs::MetadataExt;
 use serde_json::{Map, Value, json};
 
 use super::arm::{Arm, Bench, said};
-use super::workload::{self, Workload, fresh_folder};
-use super::{BenchOptions, conclude, machine, table};
+use super::comparison::{BenchOptions, conclude, machine};
+use super::fresh_folder::fresh_folder;
+use super::table;
+use super::workload::{self, Workload};
 use lockwright_measure::stats::{self, Estimate};
 
 /// What is compared with the program alone.

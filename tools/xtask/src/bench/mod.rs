@@ -11,14 +11,17 @@
 mod apt;
 mod arm;
 mod callgrind;
+mod comparison;
 mod cost;
 mod debugobjects;
+mod fresh_folder;
 mod in_tables;
 mod lines;
 mod listings;
 mod mariadb;
 mod memcached;
 mod meter;
+mod pages;
 mod parts;
 mod peers;
 mod programs;
@@ -33,19 +36,16 @@ mod usage;
 mod whole;
 mod workload;
 
-use std::path::{Path, PathBuf};
-
 use clap::{Args, Subcommand};
-use lockwright_measure::stats;
-use serde_json::{Map, Value};
 
 use arm::{Arm, Bench};
+pub use comparison::BenchOptions;
+use comparison::{compare, conclude, machine};
 pub use cost::CostOptions;
 pub use peers::PeersOptions;
 pub use simulated::SimulatedOptions;
-use table::{Line, Results};
+use table::Results;
 pub use tables::TablesOptions;
-use workload::Workload;
 
 /// Measures what the tool costs.
 #[derive(Debug, Args)]
@@ -85,37 +85,6 @@ pub enum What {
     Simulated(SimulatedOptions),
 }
 
-/// Options of a comparison.
-#[derive(Debug, Args)]
-pub struct BenchOptions {
-    /// Two short rounds of everything: do the benchmarks still run? The figures mean nothing.
-    #[arg(long)]
-    pub smoke: bool,
-
-    /// Pairs of runs for each line.
-    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
-    pub rounds: u16,
-
-    /// Only lines whose name contains TEXT.
-    #[arg(long, value_name = "TEXT")]
-    pub only: Option<String>,
-
-    /// Also write the results as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// The tool to measure instead of one built here for release.
-    #[arg(long, value_name = "FILE")]
-    pub lockwright: Option<PathBuf>,
-}
-
-impl BenchOptions {
-    /// `--smoke` and nothing else.
-    pub fn smoke() -> Self {
-        Self { smoke: true, rounds: 2, only: None, json: None, lockwright: None }
-    }
-}
-
 type Measure = fn(&'static Bench, &BenchOptions) -> Result<(), String>;
 
 /// Runs the benchmark.
@@ -141,7 +110,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
         None => crate::builds::release_build()?,
     };
-    let work = workload::fresh_folder(crate::workspace::target_dir().join("bench"))?;
+    let work = fresh_folder::fresh_folder(crate::workspace::target_dir().join("bench"))?;
     // The closures of the workloads refer to it until the process ends.
     let bench: &'static Bench =
         Box::leak(Box::new(Bench { lockwright, work, smoke: options.smoke }));
@@ -181,66 +150,4 @@ fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     print!("{}", results.text());
     conclude(options, &results.json(), results.skipped.is_empty())?;
     results.switches.as_ref().map_or(Ok(()), switches::Switches::judge)
-}
-
-/// Writes the results where they are wanted for machines.
-fn conclude(options: &BenchOptions, json: &Value, is_complete: bool) -> Result<(), String> {
-    if let Some(file) = &options.json {
-        write(file, &format!("{json:#}\n"))?;
-    }
-    // On a developer's machine a package may be missing; where all are installed, a gap is a broken
-    // benchmark.
-    if std::env::var_os("LOCKWRIGHT_CI").is_some() && !is_complete {
-        return Err("with LOCKWRIGHT_CI=1 nothing may be skipped".to_owned());
-    }
-    Ok(())
-}
-
-/// Compares the second of a workload's two arms with the first.
-fn compare(workload: &mut Workload, arms: [Arm; 2], rounds: usize) -> Result<Line, String> {
-    let (mut native, mut check) = (Vec::new(), Vec::new());
-    for round in 0..rounds {
-        // The arms alternate in going first: the second may find warmer caches, or a hotter
-        // processor.
-        let order = if round % 2 == 0 { arms } else { [arms[1], arms[0]] };
-        for arm in order {
-            let value = (workload.measure)(arm).map_err(|e| format!("{}: {e}", workload.name))?;
-            if arm == arms[0] { native.push(value) } else { check.push(value) }
-        }
-    }
-    let ratios: Vec<f64> = native.iter().zip(&check).map(|(n, c)| c / n).collect();
-    Ok(Line {
-        name: workload.name.clone(),
-        unit: workload.unit,
-        native: stats::median(&native),
-        check: stats::median(&check),
-        ratio: stats::estimate(&ratios),
-        aim: workload.aim,
-        rounds,
-    })
-}
-
-fn write(file: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
-}
-
-/// What this runs on, and what it measures with.
-fn machine() -> Map<String, Value> {
-    const PACKAGES: &[&str] = &[
-        "kyotocabinet-utils",
-        "rocksdb-tools",
-        "libsqlite3-0",
-        "memcached",
-        "mariadb-server",
-        "sysbench",
-        "xz-utils",
-        "zstd",
-        "pigz",
-        "python3",
-        "bpftrace",
-        "valgrind",
-        "clang",
-    ];
-    let facts = lockwright_measure::machine::describe(PACKAGES);
-    facts.into_iter().map(|(name, value)| (name, Value::String(value))).collect()
 }

@@ -8,10 +8,10 @@ use lockwright_measure::stats::{self, Estimate};
 use serde_json::{Map, Value, json};
 
 use super::arm::{Arm, Bench};
+use super::comparison::{BenchOptions, conclude, machine};
 use super::table::{facts, quantity, verdict};
 use super::usage::{Usage, Used};
 use super::whole::{self, Size, Whole};
-use super::{BenchOptions, conclude, machine};
 
 /// What is compared with the program alone, and at which size.
 const ARMS: [(Arm, Size, &str); 6] = [

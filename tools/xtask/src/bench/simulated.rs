@@ -10,12 +10,9 @@ use clap::Args;
 use serde_json::Value;
 
 use super::in_tables;
-use super::tables::same_headings;
+use super::pages::{SIMULATED, same_headings};
 use crate::builds::lab_build;
 use crate::workspace::{output, root, target_dir};
-
-/// The page in the sources.
-pub(super) const PAGE: &str = "docs/lab/simulated.md";
 /// The directory of its plots, from the page.
 const PLOTS: &str = "bench/simulated";
 
@@ -139,7 +136,7 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
         draw(&mut page, picture, &command, &sim(&arguments)?)?;
     }
     if options.write {
-        let file = root().join(PAGE);
+        let file = root().join(SIMULATED);
         fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()))?;
         return in_tables::update();
     }
@@ -147,7 +144,7 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
     if !options.smoke {
         return Ok(());
     }
-    same_headings(&page, PAGE, "simulated")?;
+    same_headings(&page, SIMULATED, "simulated")?;
     in_tables::check()
 }
 

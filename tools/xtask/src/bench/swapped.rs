@@ -7,10 +7,10 @@ use lockwright_measure::stats::{self, Estimate};
 use serde_json::{Map, Value, json};
 
 use super::arm::{Arm, Bench};
+use super::comparison::{BenchOptions, conclude, machine};
 use super::table::{facts, quantity};
 use super::usage::Usage;
 use super::whole::{self, Size, Whole};
-use super::{BenchOptions, conclude, machine};
 
 /// The arms that are compared with the program alone. The first is the program alone once more, as a control: a
 /// difference no larger than its own is noise.

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::arm::{Bench, said};
 use super::callgrind;
-use super::workload::{RUN_MS, SMOKE_MS, fresh_folder};
+use super::fresh_folder::fresh_folder;
+use super::workload::{RUN_MS, SMOKE_MS};
 
 /// A switch: what is undone.
 struct Switch {

@@ -6,13 +6,11 @@ use std::process::Command;
 
 use clap::Args;
 
+use super::pages::{SIMULATED, TABLES, same_headings};
 use super::peers::images;
-use super::{in_tables, parts, simulated};
+use super::{in_tables, parts};
 use crate::builds::{lab_build, release_build};
 use crate::workspace::{read, root, succeeds, target_dir};
-
-/// The page in the sources.
-pub(super) const PAGE: &str = "docs/lab/tables.md";
 
 /// The directory of its plots, from the page.
 const PLOTS: &str = "bench/tables";
@@ -85,7 +83,7 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
     let text = read(&page)?;
     if options.write {
         let text = format!("{text}\n### Plots\n\n{}", images(&plots, PLOTS)?);
-        let file = root().join(PAGE);
+        let file = root().join(TABLES);
         fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
         return in_tables::update();
     }
@@ -93,20 +91,6 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
     if !options.smoke {
         return Ok(());
     }
-    let simulated = read(root().join(simulated::PAGE))?;
-    same_headings(&in_tables::put(&text, &simulated), PAGE, "tables")
-}
-
-/// Whether a page in the sources was made by a version that has the same headings, by `bench` with `name`.
-pub(super) fn same_headings(now: &str, page: &str, name: &str) -> Result<(), String> {
-    let made = read(root().join(page))?;
-    let headings = |text: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| line.starts_with("## "));
-        lines.map(str::to_owned).collect()
-    };
-    if headings(now) == headings(&made) {
-        Ok(())
-    } else {
-        Err(format!("{page} has other tables than this run: `cargo xtask bench {name} --write`"))
-    }
+    let simulated = read(root().join(SIMULATED))?;
+    same_headings(&in_tables::put(&text, &simulated), TABLES, "tables")
 }

@@ -1,7 +1,5 @@
 //! The programs measured: each a row of one table, with how its time per unit of work is found.
 
-use std::path::PathBuf;
-
 use super::arm::{Arm, Bench, installed, said};
 use super::usage::Usage;
 use super::{mariadb, memcached};
@@ -312,13 +310,4 @@ fn function(i: u32) -> String {
 /// The number that a text is.
 fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| format!("not a number: {text}"))
-}
-
-/// Where one program's files go.
-pub fn fresh_folder(path: PathBuf) -> Result<PathBuf, String> {
-    if path.exists() {
-        std::fs::remove_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(path)
 }

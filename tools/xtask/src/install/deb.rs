@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::files::{File, What};
 use super::shipped::{self, Shipped};
-use super::{dist, place};
+use super::{archive, place};
 use crate::workspace::{output, target_dir};
 
 /// Builds the tool and the libraries, and makes a Debian package of them for the machine's
@@ -108,8 +108,8 @@ pub fn check() -> Result<(), String> {
     let dir = target_dir().join("deb-check");
     let _ = fs::remove_dir_all(&dir);
     let shipped = shipped::build_all()?;
-    let archive = dist::archive(&dir, &shipped)?;
-    super::check::is_usable(&dist::unpack(&archive, &dir.join("unpacked"))?)?;
+    let packed = archive::make(&dir, &shipped)?;
+    super::check::is_usable(&archive::unpack(&packed, &dir.join("unpacked"))?)?;
     let deb = make(&dir, &shipped)?;
     let root = deb.with_file_name("root");
     for dir in ["info", "updates"] {

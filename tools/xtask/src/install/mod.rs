@@ -1,5 +1,6 @@
 //! `cargo xtask install`: the tool, the libraries, and what goes with them, under a prefix.
 
+mod archive;
 pub mod check;
 pub mod deb;
 pub mod dist;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Hit;
+use super::hit::Hit;
 
 /// Counts of faults by text and rule. As text: a line each, of the text's name, the rule and the count.
 #[derive(Debug, Default, PartialEq, Eq)]

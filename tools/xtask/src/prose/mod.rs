@@ -4,23 +4,16 @@
 //! read, cut into [`paragraph`]s. Old faults are counted in [`exceptions`], and a count may only go down.
 
 mod exceptions;
+mod hit;
 mod paragraph;
 mod rules;
 mod texts;
 
 use exceptions::Exceptions;
+use hit::Hit;
 
 /// Where the list of exceptions lies.
 const LIST: &str = "tools/xtask/src/prose/exceptions.txt";
-
-/// A sentence that breaks a rule.
-struct Hit {
-    text: String,
-    line: usize,
-    rule: &'static str,
-    quote: String,
-    advice: &'static str,
-}
 
 /// Checks every text, or with LOCKWRIGHT_BLESS lowers the counts in the list of exceptions.
 ///
