@@ -17,29 +17,15 @@
 //! handler of a signal that came while its thread was in a queue, there is none; the latter the
 //! caller must rule out.
 
+mod node;
+
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use crate::platform::{Atomic, Platform, Word, await_until};
+pub(crate) use node::Node;
 
-/// In place of the number of a CPU, plus 1.
-const NOBODY: u32 = 0;
-
-/// A CPU's place in a queue.
-pub(crate) struct Node<W> {
-    /// The follower. A thread that exchanges it for [`NOBODY`] has taken the follower: neither the
-    /// follower nor its predecessor can leave meanwhile.
-    next: W,
-    prev: W,
-    /// 1 once the lock has been passed on to it.
-    locked: W,
-}
-
-impl<W: Word> Node<W> {
-    pub(crate) fn new() -> Self {
-        Self { next: W::new(NOBODY), prev: W::new(NOBODY), locked: W::new(0) }
-    }
-}
+use crate::platform::{Atomic, Platform, await_until};
+use node::NOBODY;
 
 /// An optimistic spin queue. Not recursive, and a thread is in one at a time.
 #[repr(transparent)]

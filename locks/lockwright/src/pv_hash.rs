@@ -8,32 +8,14 @@
 //!
 //! A thread that sees *hashed* in a lock's byte finds its entry.
 
+mod buckets;
+
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::event::Event;
-use crate::platform::{Atomic, Platform, Word};
-
-/// Buckets of a CPU.
-const BUCKETS: usize = 4;
-
-/// No lock: its address.
-const FREE: usize = 0;
-
-/// A lock and the tail that names the node of the head of its queue.
-struct Bucket<W, L> {
-    lock: L,
-    tail: W,
-}
-
-/// A CPU's part of the table: a cache line.
-#[repr(align(64))]
-pub(crate) struct Buckets<W, L>([Bucket<W, L>; BUCKETS]);
-
-impl<W: Word, L: Atomic<usize>> Buckets<W, L> {
-    pub(crate) fn new() -> Self {
-        Self(core::array::from_fn(|_| Bucket { lock: L::new(FREE), tail: W::new(0) }))
-    }
-}
+use crate::platform::{Atomic, Platform};
+pub(crate) use buckets::Buckets;
+use buckets::{BUCKETS, Bucket, FREE};
 
 /// The buckets in the order in which a lock's is looked for; without end.
 fn probe<P: Platform>(lock: usize) -> impl Iterator<Item = &'static Bucket<P::Word, P::Long>> {

@@ -10,17 +10,15 @@
 //!         bits 18-31  the number of the CPU, plus 1; 0 no node
 //! ```
 
+mod nodes;
+
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::compiler_fence;
 
 use crate::event::Event;
-use crate::platform::{Atomic, Platform, Word};
-
-/// No record.
-const NOTHING: usize = 0;
-
-/// Nodes of a CPU.
-const NODES: u32 = 4;
+use crate::platform::{Atomic, Platform};
+use nodes::NODES;
+pub use nodes::{Node, Nodes};
 
 const INDEX_SHIFT: u32 = 16;
 const CPU_SHIFT: u32 = 18;
@@ -31,41 +29,6 @@ const CPUS: u32 = (1 << (32 - CPU_SHIFT)) - 1;
 /// The events of the second node and on.
 const MORE_NODES: [Event; NODES as usize - 1] =
     [Event::LockUseNode2, Event::LockUseNode3, Event::LockUseNode4];
-
-/// A place in a queue.
-pub struct Node<W> {
-    /// The tail that is the follower.
-    pub next: W,
-    /// 1 once it is the head of the queue.
-    pub locked: W,
-    /// Paravirtual locks only: what the waiter does.
-    pub state: W,
-    /// Paravirtual locks only: not 0 once the waiter has been kicked.
-    pub kick: W,
-}
-
-/// A CPU's nodes.
-#[repr(align(64))]
-pub struct Nodes<W, L> {
-    nodes: [Node<W>; NODES as usize],
-    /// For locks whose waiters have records elsewhere: where that of the node's waiter is.
-    records: [L; NODES as usize],
-    /// How many are in use: the first ones, as handlers end before what they have interrupted goes
-    /// on.
-    used: W,
-}
-
-impl<W: Word, L: Atomic<usize>> Nodes<W, L> {
-    pub(crate) fn new() -> Self {
-        let zero = || W::new(0);
-        let node = |_| Node { next: zero(), locked: zero(), state: zero(), kick: zero() };
-        Self {
-            nodes: core::array::from_fn(node),
-            records: core::array::from_fn(|_| L::new(NOTHING)),
-            used: zero(),
-        }
-    }
-}
 
 const fn index(tail: u32) -> usize {
     ((tail >> INDEX_SHIFT) & (NODES - 1)) as usize

@@ -38,7 +38,6 @@ use crate::sleeper::{Sleeper, Wake};
 use crate::wait_list::{List, Node};
 use crate::wait_lock::WaitLock;
 use owner::{Holder, Owner};
-use try_read::{Attempt, LoadFirst, Shape};
 
 const FREE: usize = 0;
 const WRITER: usize = 1 << 0;
@@ -208,26 +207,6 @@ impl<P: Platform> RawRwSem<P> {
         }
         self.owner.set_reader(P::current());
         true
-    }
-
-    /// Takes the lock to read if nobody writes and nobody waits.
-    ///
-    /// - Any thread may call this, also with a spinlock held: it does not sleep. A reader may call
-    ///   it again, and must then release the lock once more.
-    #[inline]
-    pub fn try_down_read(&self) -> bool {
-        self.try_down_read_by::<LoadFirst>().taken
-    }
-
-    /// [`RawRwSem::try_down_read`] in a shape of the caller's choice, with what it took: for
-    /// measurements.
-    #[inline]
-    pub fn try_down_read_by<S: Shape>(&self) -> Attempt {
-        let attempt = S::attempt(self);
-        if attempt.taken {
-            self.owner.set_reader(P::current());
-        }
-        attempt
     }
 
     /// Takes the lock to write.

@@ -25,8 +25,8 @@ mod workload;
 pub use bkl::published as bkl_published;
 pub use options::{Options, Progress};
 pub use page::Page;
-pub use publications::name;
 pub use publication::{Block, Comparison, Here, Publication, Row, Unit, Verdict, is_below};
+pub use publications::name;
 
 /// What builds the parts.
 pub const PARTS_COMMAND: &str = "cargo xtask bench tables";

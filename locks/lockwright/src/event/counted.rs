@@ -45,6 +45,17 @@ impl<P: Platform> Platform for Counted<P> {
         P::cpus()
     }
     #[inline]
+    fn raw_lock(word: &P::Word) -> u32 {
+        P::raw_lock(word)
+    }
+    /// # Safety
+    /// The contract is that of `Platform::raw_unlock`.
+    #[inline]
+    unsafe fn raw_unlock(word: *const P::Word, key: u32) {
+        // SAFETY: the caller fulfils the contract, which is the same.
+        unsafe { P::raw_unlock(word, key) }
+    }
+    #[inline]
     fn per_cpu(cpu: u32) -> &'static PerCpu<P::Word, P::Long> {
         P::per_cpu(cpu)
     }

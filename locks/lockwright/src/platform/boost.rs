@@ -9,7 +9,8 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::linux::{CPUS, quiet};
+use super::cpus::CPUS;
+use super::system_call::quiet;
 
 const RESET_ON_FORK: u32 = 0x4000_0000;
 const FIFO: u32 = libc::SCHED_FIFO as u32;

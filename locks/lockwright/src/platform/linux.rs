@@ -5,10 +5,12 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{self, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicUsize, compiler_fence, fence};
 
+pub use super::cpus::CPUS;
 #[cfg(target_arch = "x86_64")]
 use super::low_byte;
 use super::numbers::Numbers;
 use super::patience::Patience;
+use super::system_call::quiet;
 use super::{PerCpu, PerTask, Platform, Task, Waited, Word, boost, fork, pi_futex};
 
 /// The platform of an ordinary process. Waits are futexes private to it.
@@ -18,25 +20,8 @@ use super::{PerCpu, PerTask, Platform, Task, Waited, Word, boost, fork, pi_futex
 #[derive(Debug)]
 pub struct Linux;
 
-/// How many threads can have a number at once: qspinlock's word has 14 bits for number + 1.
-pub const CPUS: u32 = (1 << 14) - 1;
-
 /// How long threads spin.
 static PATIENCE: Patience = Patience::new();
-
-/// A system call, its error returned and errno left as it was: a lock is taken between a failed
-/// call and the look at errno as well.
-pub(super) fn quiet(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, libc::c_int> {
-    // SAFETY: this thread's, for as long as it runs.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: `errno` is this thread's own, which no other thread accesses.
-    let before = unsafe { *errno };
-    match call() {
-        // SAFETY: `errno` is this thread's own, which no other thread accesses.
-        -1 => Err(unsafe { core::mem::replace(&mut *errno, before) }),
-        result => Ok(result),
-    }
-}
 
 /// Waits on a futex, to be woken for `bits`. The error is the system call's.
 fn futex_wait(
@@ -104,20 +89,6 @@ impl Word for AtomicU32 {
 
     fn wake_bitset(word: *const Self, count: u32, bits: u32) {
         futex_wake(word, count, bits);
-    }
-
-    #[inline]
-    fn raw_lock<P: Platform<Word = Self>>(&self) -> u32 {
-        pi_futex::lock(self)
-    }
-
-    /// # Safety
-    /// The contract is that of `Word::raw_unlock`.
-    #[inline]
-    unsafe fn raw_unlock(word: *const Self, key: u32) {
-        // SAFETY: by the trait's contract this thread holds the lock in `word`, and `raw_lock`
-        // returned `key`.
-        unsafe { pi_futex::unlock(word, key) }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -318,6 +289,20 @@ impl Platform for Linux {
         if let Some(number) = number(task.number()) {
             boost::inherit(number, inherited);
         }
+    }
+
+    #[inline]
+    fn raw_lock(word: &AtomicU32) -> u32 {
+        pi_futex::lock::<Self>(word)
+    }
+
+    /// # Safety
+    /// The contract is that of `Platform::raw_unlock`.
+    #[inline]
+    unsafe fn raw_unlock(word: *const AtomicU32, key: u32) {
+        // SAFETY: by the trait's contract this thread holds the lock in `word`, and `raw_lock`
+        // returned `key`.
+        unsafe { pi_futex::unlock(word, key) }
     }
 
     #[cfg(feature = "lock_events")]

@@ -16,6 +16,8 @@ mod atomic;
 #[cfg(feature = "std")]
 mod boost;
 #[cfg(feature = "std")]
+mod cpus;
+#[cfg(feature = "std")]
 mod fork;
 #[cfg(feature = "std")]
 pub mod linux;
@@ -27,204 +29,20 @@ mod per_cpu;
 mod per_task;
 #[cfg(feature = "std")]
 mod pi_futex;
+pub(crate) mod short_lock;
+#[cfg(feature = "std")]
+mod system_call;
+mod task;
+mod word;
 
 use core::sync::atomic::Ordering;
 
 pub use per_cpu::PerCpu;
 pub use per_task::PerTask;
+pub use task::Task;
+pub use word::{Atomic, Waited, Word};
 
 use crate::event::Event;
-use crate::wait_lock;
-
-/// A shared cell with the operations of `core::sync::atomic`.
-///
-/// `#[track_caller]` lets a checker know each operation by its place in the source.
-pub trait Atomic<T>: Send + Sync + 'static {
-    /// A cell that holds `value`.
-    fn new(value: T) -> Self;
-    /// As `AtomicU32::load`.
-    #[track_caller]
-    fn load(&self, order: Ordering) -> T;
-    /// As `AtomicU32::store`.
-    #[track_caller]
-    fn store(&self, value: T, order: Ordering);
-    /// As `AtomicU32::swap`.
-    #[track_caller]
-    fn swap(&self, value: T, order: Ordering) -> T;
-    /// As `AtomicU32::compare_exchange`.
-    ///
-    /// # Errors
-    /// The value found, if it is not `current`.
-    #[track_caller]
-    fn compare_exchange(
-        &self,
-        current: T,
-        new: T,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<T, T>;
-    /// As `AtomicU32::fetch_add`.
-    #[track_caller]
-    fn fetch_add(&self, value: T, order: Ordering) -> T;
-    /// As `AtomicU32::fetch_sub`.
-    #[track_caller]
-    fn fetch_sub(&self, value: T, order: Ordering) -> T;
-    /// As `AtomicU32::fetch_and`.
-    #[track_caller]
-    fn fetch_and(&self, value: T, order: Ordering) -> T;
-    /// As `AtomicU32::fetch_or`.
-    #[track_caller]
-    fn fetch_or(&self, value: T, order: Ordering) -> T;
-}
-
-/// A 32-bit word that threads can wait on: a futex, or what takes its place.
-pub trait Word: Atomic<u32> {
-    /// Sleeps while the word is `expected`, until it is woken or `deadline` (of [`Platform::now`],
-    /// in nanoseconds) has come. May return early; the caller looks again. Orders no memory.
-    ///
-    /// No wake is lost between the look at the word and the sleep. False: the deadline has come.
-    #[track_caller]
-    fn wait(&self, expected: u32, deadline: Option<u64>) -> bool;
-
-    /// Wakes at most `count` threads that wait on the word at this address. Does not read the word,
-    /// which may be gone: a thread that is woken by mistake takes it for a spurious wake-up.
-    #[track_caller]
-    fn wake(word: *const Self, count: u32);
-
-    /// As [`Word::wait`], to be woken by those who wake one of the `bits` that it waits for.
-    #[track_caller]
-    fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
-        let _ = bits;
-        if self.wait(expected, deadline) { Waited::Woken } else { Waited::TooLate }
-    }
-
-    /// As [`Word::wake`], but only for threads that wait for one of the `bits`; or for all, where
-    /// the platform has no bits.
-    #[track_caller]
-    fn wake_bitset(word: *const Self, count: u32, bits: u32)
-    where
-        Self: Sized,
-    {
-        let _ = (count, bits);
-        Self::wake(word, u32::MAX);
-    }
-
-    /// Takes the lock in this word, 0 if it is free, which is held for a few instructions (the
-    /// kernel's raw spinlock). Acquires. Returns the argument for [`Word::raw_unlock`].
-    ///
-    /// The promises of an rtmutex rest on it: where threads have priorities, the holder must run at
-    /// its waiters' priority, or not be preempted at all. This one, for platforms without
-    /// priorities, spins for a while and sleeps.
-    fn raw_lock<P: Platform<Word = Self>>(&self) -> u32
-    where
-        Self: Sized,
-    {
-        wait_lock::lock::<P>(self);
-        0
-    }
-
-    /// Releases the lock in this word. Releases memory, too; the word may be gone before this
-    /// returns.
-    ///
-    /// # Safety
-    /// The calling thread holds it, and `key` is what [`Word::raw_lock`] has returned.
-    unsafe fn raw_unlock(word: *const Self, key: u32)
-    where
-        Self: Sized,
-    {
-        let _ = key;
-        // SAFETY: by contract the calling thread holds the lock in `word`, which `wait_lock::lock`
-        // took.
-        unsafe { wait_lock::unlock(word) }
-    }
-
-    /// Stores 0 into the lowest 8 bits and leaves the others as they are, even if other threads
-    /// change them meanwhile.
-    ///
-    /// Like a store, it need not carry on a release sequence.
-    #[track_caller]
-    fn clear_byte(&self, order: Ordering) {
-        self.fetch_and(!0xff, order);
-    }
-
-    /// Swaps the lowest 8 bits.
-    #[track_caller]
-    fn swap_byte(&self, value: u8, order: Ordering) -> u8 {
-        let mut word = self.load(Ordering::Relaxed);
-        loop {
-            let new = (word & !0xff) | u32::from(value);
-            match self.compare_exchange(word, new, order, Ordering::Relaxed) {
-                Ok(old) => return old as u8,
-                Err(seen) => word = seen,
-            }
-        }
-    }
-
-    /// Compares and exchanges the lowest 8 bits. Fails only if they differ from `current`.
-    ///
-    /// # Errors
-    /// The byte found.
-    #[track_caller]
-    fn compare_exchange_byte(&self, current: u8, new: u8, success: Ordering) -> Result<u8, u8> {
-        let mut word = self.load(Ordering::Relaxed);
-        loop {
-            if word as u8 != current {
-                return Err(word as u8);
-            }
-            let changed = (word & !0xff) | u32::from(new);
-            match self.compare_exchange(word, changed, success, Ordering::Relaxed) {
-                Ok(old) => return Ok(old as u8),
-                Err(seen) => word = seen,
-            }
-        }
-    }
-}
-
-/// How a wait on a [`Word`] has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waited {
-    /// It was woken, or it returned early.
-    Woken,
-    /// It did not wait: the word was not what was expected.
-    Changed,
-    /// The deadline has come.
-    TooLate,
-}
-
-/// A thread as a lock's owner field names it: not 0, a multiple of [`Task::ALIGN`], so that the low
-/// bits are free for flags, and of one thread at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task(usize);
-
-impl Task {
-    /// A task's number is a multiple of this.
-    pub const ALIGN: usize = 8;
-
-    /// The task of this number.
-    ///
-    /// # Panics
-    /// If it is 0 or no multiple of [`Task::ALIGN`].
-    #[inline]
-    pub const fn new(number: usize) -> Self {
-        assert!(number != 0 && number % Self::ALIGN == 0);
-        Self(number)
-    }
-
-    /// The task in an owner field whose low bits are flags; none if there is no owner.
-    #[inline]
-    pub const fn from_owner(field: usize) -> Option<Self> {
-        match field & !(Self::ALIGN - 1) {
-            0 => None,
-            number => Some(Self(number)),
-        }
-    }
-
-    /// Its number.
-    #[inline]
-    pub const fn number(self) -> usize {
-        self.0
-    }
-}
 
 /// The world that locks live in. Implemented by a type without values; all functions speak of the
 /// calling thread unless they name another.
@@ -360,6 +178,30 @@ pub trait Platform: Sized + Send + Sync + 'static {
         let _ = (task, inherited);
     }
 
+    /// Takes the lock in a word, 0 if it is free, which is held for a few instructions (the kernel's
+    /// raw spinlock). Acquires. Returns the argument for [`Platform::raw_unlock`].
+    ///
+    /// The promises of an rtmutex rest on it: where threads have priorities, the holder must run at
+    /// its waiters' priority, or not be preempted at all. This one, for platforms without
+    /// priorities, spins for a while and sleeps.
+    #[inline]
+    fn raw_lock(word: &Self::Word) -> u32 {
+        short_lock::lock(word, spins::<Self>);
+        0
+    }
+
+    /// Releases the lock in a word. Releases memory, too; the word may be gone before this returns.
+    ///
+    /// # Safety
+    /// The calling thread holds it, and `key` is what [`Platform::raw_lock`] has returned.
+    #[inline]
+    unsafe fn raw_unlock(word: *const Self::Word, key: u32) {
+        let _ = key;
+        // SAFETY: by contract the calling thread holds the lock in `word`, which `short_lock::lock`
+        // took.
+        unsafe { short_lock::unlock(word) }
+    }
+
     /// Counts a lock event `n` times. [`crate::event::Counted`] does; the others have no code here.
     #[inline(always)]
     fn count(event: Event, n: usize) {
@@ -382,4 +224,15 @@ pub fn await_until<P: Platform>(mut condition: impl FnMut() -> bool) {
             rounds = rounds.saturating_add(P::relax_rounds(u32::MAX) - 1);
         }
     }
+}
+
+/// A round of spinning for a lock that is held for a few instructions. False: after so many rounds the thread
+/// should sleep instead.
+#[inline]
+pub(crate) fn spins<P: Platform>(rounds: u32) -> bool {
+    if P::need_resched(rounds) {
+        return false;
+    }
+    P::relax();
+    true
 }

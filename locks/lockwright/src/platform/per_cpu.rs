@@ -1,6 +1,7 @@
 //! The locks' data for each CPU.
 
-use super::{Atomic, PerTask, Word};
+use super::per_task::PerTask;
+use super::word::{Atomic, Word};
 use crate::event::Counts;
 use crate::visible_readers::VisibleReaders;
 use crate::{osq, pv_hash, qnode};

@@ -1,6 +1,6 @@
 //! The locks' data for each task.
 
-use super::{Atomic, Word};
+use super::word::{Atomic, Word};
 use crate::rtmutex::pi::PiState;
 use crate::rtmutex::raw_lock::RawLock;
 

@@ -12,24 +12,24 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::fence;
 
 use super::Platform;
-use super::linux::{Linux, quiet};
+use super::system_call::quiet;
 
 const FREE: u32 = 0;
 
 /// Takes the lock. Returns the id of the calling thread.
-pub(super) fn lock(word: &AtomicU32) -> u32 {
+pub(super) fn lock<P: Platform>(word: &AtomicU32) -> u32 {
     // SAFETY: `gettid` takes no arguments and accesses no memory of ours.
     let me = quiet(|| unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or_default() as u32;
     let mut rounds = 0;
     // Acquire: pairs with the Release in `unlock`.
     while word.compare_exchange(FREE, me, Acquire, Relaxed).is_err() {
         // Relaxed: a look.
-        while word.load(Relaxed) & libc::FUTEX_WAITERS == 0 && !Linux::need_resched(rounds) {
+        while word.load(Relaxed) & libc::FUTEX_WAITERS == 0 && !P::need_resched(rounds) {
             if word.load(Relaxed) == FREE {
                 break;
             }
             rounds += 1;
-            Linux::relax();
+            P::relax();
         }
         // Relaxed: a look.
         if word.load(Relaxed) == FREE {
@@ -45,7 +45,7 @@ pub(super) fn lock(word: &AtomicU32) -> u32 {
             // The holder is about to change the word.
             Err(libc::EAGAIN | libc::EINTR) => {}
             // The kernel has no such futexes (ENOSYS): nobody inherits anything.
-            Err(_) => Linux::yield_now(),
+            Err(_) => P::yield_now(),
         }
     }
     me
@@ -78,6 +78,7 @@ mod tests {
     use core::cell::UnsafeCell;
 
     use super::*;
+    use crate::platform::linux::Linux;
 
     struct Counted(AtomicU32, UnsafeCell<u32>);
 
@@ -90,7 +91,7 @@ mod tests {
         let shared = Counted(AtomicU32::new(FREE), UnsafeCell::new(0));
         let work = |shared: &Counted| {
             for round in 0..ROUNDS {
-                let me = lock(&shared.0);
+                let me = lock::<Linux>(&shared.0);
                 // SAFETY: this thread holds the lock in `shared.0`, under which alone the threads
                 // access the count.
                 unsafe { *shared.1.get() += 1 };

@@ -19,14 +19,24 @@
 
 use core::ptr;
 
-use super::waiter::{Prioritized, enqueue};
-use super::{Core, Error, WaiterNode, Walk};
+use super::error::Error;
+use super::waiter::{Core, Prioritized, Waiter, enqueue};
 use crate::platform::{Platform, Task};
+use crate::wait_list::Node;
 
 /// As many steps as the kernel's `max_lock_depth`.
 const MAX_DEPTH: u32 = 1024;
 
+/// Whether a wait is looked at for deadlocks to the end of its chain, or only as far as priorities
+/// change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Walk {
+    Full,
+    Minimal,
+}
+
 type CoreOf<P> = Core<<P as Platform>::Word, <P as Platform>::Long>;
+pub(super) type WaiterNode<P> = Node<Waiter<<P as Platform>::Word, <P as Platform>::Long>>;
 
 /// Walks from `task`, which is to wait for the lock at `next` still. `from`: the lock that `me`
 /// waits for or has waited for at the begin of the chain, by `waiter` if it still does.

@@ -17,15 +17,21 @@
 //! high priority would keep them so.
 
 mod chain;
+mod error;
+mod inherit;
 pub(crate) mod pi;
+mod raw_guard;
 pub(crate) mod raw_lock;
 mod waiter;
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use raw_lock::{RawGuard, RawLock};
-use waiter::{Prioritized, Waiter, enqueue};
+use chain::{WaiterNode, Walk};
+pub use error::Error;
+use raw_guard::RawGuard;
+use raw_lock::RawLock;
+use waiter::{Core, Prioritized, Waiter, enqueue};
 
 use crate::event::Event;
 use crate::platform::{Atomic, Platform, Task, Word};
@@ -34,19 +40,7 @@ use crate::wait_list::{List, Node};
 const FREE: usize = 0;
 const HAS_WAITERS: usize = 1;
 
-/// The part of the lock that is the same on all platforms of the same words: tasks name by it the
-/// lock that they wait for.
-pub(crate) struct Core<W: Word, L: Atomic<usize>> {
-    owner: L,
-    /// In the order in which they are to be served.
-    ///
-    /// Invariant: while the lock has an owner, the first of them is among the owner's
-    /// [`pi::PiState::waiters`].
-    waiters: RawLock<W, List<Waiter<W, L>>>,
-}
-
 type Waiters<P> = List<Waiter<<P as Platform>::Word, <P as Platform>::Long>>;
-type WaiterNode<P> = Node<Waiter<<P as Platform>::Word, <P as Platform>::Long>>;
 type Guard<'a, P> = RawGuard<'a, P, Waiters<P>>;
 
 /// A mutex with priority inheritance. Not recursive.
@@ -67,25 +61,6 @@ type Guard<'a, P> = RawGuard<'a, P, Waiters<P>>;
 ///   owners that wait.
 /// - Source: `kernel/locking/rtmutex.c`.
 pub struct RawRtMutex<P: Platform>(Core<P::Word, P::Long>);
-
-/// Why a task did not get a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// The caller would wait for itself, along a chain of waiting owners (-EDEADLK); or the chain
-    /// has more than 1,024 of them. If several tasks close a cycle at the same time, more than one
-    /// may get this error.
-    Deadlock,
-    /// The deadline has come (-ETIMEDOUT).
-    TimedOut,
-}
-
-/// Whether a wait is looked at for deadlocks to the end of its chain, or only as far as priorities
-/// change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Walk {
-    Full,
-    Minimal,
-}
 
 impl<P: Platform> RawRtMutex<P> {
     /// A free lock.

@@ -3,9 +3,8 @@
 use core::cell::Cell;
 use core::ptr;
 
-use super::Core;
-use super::waiter::{Inherited, Prioritized, Waiter, enqueue};
-use crate::platform::{Atomic, Platform, Task, Word};
+use super::waiter::{Core, Inherited, Prioritized, Waiter, enqueue};
+use crate::platform::{Atomic, Word};
 use crate::wait_list::{List, Node};
 
 /// A task's part in priority inheritance, under its pi lock.
@@ -19,7 +18,7 @@ pub(crate) struct PiState<W: Word, L: Atomic<usize>> {
     /// Its own priority when it last began to wait.
     pub(super) own: Cell<i32>,
     /// Whether the platform has been told to let it inherit, and what.
-    told: Cell<(bool, i32)>,
+    pub(super) told: Cell<(bool, i32)>,
 }
 
 // SAFETY: pointers to what is reached under the locks of the task and of the lock that it waits
@@ -84,15 +83,6 @@ impl<W: Word, L: Atomic<usize>> PiState<W, L> {
                 self.detach(before);
             }
             self.attach(after);
-        }
-    }
-
-    /// Lets the platform know what the task inherits, if that has changed.
-    pub(super) fn tell<P: Platform>(&self, task: Task) {
-        let inherited = self.inherited();
-        let now = (inherited.is_some(), inherited.unwrap_or(0));
-        if self.told.replace(now) != now {
-            P::set_priority(task, inherited);
         }
     }
 

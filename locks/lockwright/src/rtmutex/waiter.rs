@@ -1,9 +1,9 @@
-//! A task that waits for an rtmutex, and its place among others.
+//! A task that waits for an rtmutex, its place among others, and what they wait for.
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::Core;
+use super::raw_lock::RawLock;
 use crate::platform::{Atomic, Task, Word};
 use crate::wait_list::{List, Node};
 
@@ -13,6 +13,17 @@ const WOKEN: u32 = 1;
 /// The key that a list is sorted by.
 pub(super) trait Prioritized {
     fn priority(&self) -> i32;
+}
+
+/// The part of the lock that is the same on all platforms of the same words: tasks name by it the
+/// lock that they wait for.
+pub(crate) struct Core<W: Word, L: Atomic<usize>> {
+    pub(super) owner: L,
+    /// In the order in which they are to be served.
+    ///
+    /// Invariant: while the lock has an owner, the first of them is among the owner's
+    /// [`super::pi::PiState::waiters`].
+    pub(super) waiters: RawLock<W, List<Waiter<W, L>>>,
 }
 
 /// A waiter's record, on its stack.

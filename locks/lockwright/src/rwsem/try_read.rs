@@ -86,3 +86,25 @@ impl sealed::Shape for AddAndUndo {
         Attempt { taken, exchanges: if taken { 1 } else { 2 } }
     }
 }
+
+impl<P: Platform> RawRwSem<P> {
+    /// Takes the lock to read if nobody writes and nobody waits.
+    ///
+    /// - Any thread may call this, also with a spinlock held: it does not sleep. A reader may call
+    ///   it again, and must then release the lock once more.
+    #[inline]
+    pub fn try_down_read(&self) -> bool {
+        self.try_down_read_by::<LoadFirst>().taken
+    }
+
+    /// [`RawRwSem::try_down_read`] in a shape of the caller's choice, with what it took: for
+    /// measurements.
+    #[inline]
+    pub fn try_down_read_by<S: Shape>(&self) -> Attempt {
+        let attempt = S::attempt(self);
+        if attempt.taken {
+            self.owner.set_reader(P::current());
+        }
+        attempt
+    }
+}

@@ -33,6 +33,13 @@ macro_rules! as_linux {
         fn is_running(task: lockwright::platform::Task) -> bool {
             Linux::is_running(task)
         }
+        fn raw_lock(word: &Self::Word) -> u32 {
+            Linux::raw_lock(word)
+        }
+        unsafe fn raw_unlock(word: *const Self::Word, key: u32) {
+            // SAFETY: the caller fulfils the contract, which is the same.
+            unsafe { Linux::raw_unlock(word, key) }
+        }
         fn yield_now() {
             Linux::yield_now();
         }

@@ -543,8 +543,7 @@ fn company(view: &ProcessView<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {
     let held = || view.path(row.node).map(|(_, node)| node);
     match kind {
         Kind::WaitWithLockHeld => {
-            let mut kept: Vec<LockRef> =
-                kept(view, row).map(|node| reference(&node)).collect();
+            let mut kept: Vec<LockRef> = kept(view, row).map(|node| reference(&node)).collect();
             kept.reverse();
             kept
         }
