@@ -9,6 +9,7 @@ mod misuse;
 mod object_words;
 mod objects;
 mod order;
+mod sentences;
 pub mod short_names;
 #[cfg(test)]
 mod testing;
@@ -16,6 +17,7 @@ pub mod waited;
 pub mod words;
 
 use lockwright_analysis::finding::{Details, Finding, Grade};
+use sentences::Sentences;
 use words::plain;
 
 /// A finding in sentences.
@@ -37,18 +39,6 @@ impl Told {
             lines => lines.iter().map(|line| plain(line)).collect(),
         }
     }
-}
-
-/// The sentences about what was found: a kind of finding without one of these does not compile.
-trait Sentences {
-    /// One line naming the locks.
-    fn title(&self, finding: &Finding) -> String;
-
-    /// Why its grade: sentences without a final full stop.
-    fn evidence(&self, finding: &Finding) -> Vec<String>;
-
-    /// The remedy, likewise: the next steps, the best first.
-    fn help(&self, finding: &Finding) -> Vec<String>;
 }
 
 /// The sentences about a finding.

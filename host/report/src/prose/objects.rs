@@ -8,8 +8,8 @@ use lockwright_ledger::rows::object::{
     object_end, object_fault, object_op, object_state, object_type,
 };
 
-use super::Sentences;
 use super::object_words::{self, Gone, Verb, Words};
+use super::sentences::Sentences;
 use super::words as prose;
 
 impl Sentences for ObjectFault {

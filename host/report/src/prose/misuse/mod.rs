@@ -27,7 +27,7 @@ use lockwright_analysis::finding::misuse::{
 };
 use lockwright_analysis::finding::{Finding, Name, ThreadInfo};
 
-use super::Sentences;
+use super::sentences::Sentences;
 use super::words::{self, quote};
 
 /// What has the sentences about a misuse.

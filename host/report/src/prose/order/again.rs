@@ -3,7 +3,7 @@
 use lockwright_analysis::finding::order::again::{Again, Fault};
 use lockwright_analysis::signal;
 
-use super::{Involved, Title};
+use super::involved::{Involved, Title};
 
 impl Title for Fault {
     fn title(&self, involved: &Involved<'_>) -> String {

@@ -4,7 +4,7 @@ use lockwright_analysis::finding::Name;
 use lockwright_analysis::finding::order::barrier::{Evidence, Fault};
 
 use super::super::words::locks;
-use super::{Involved, Lines, Title};
+use super::involved::{Involved, Lines, Title};
 
 impl Title for Fault {
     fn title(&self, involved: &Involved<'_>) -> String {

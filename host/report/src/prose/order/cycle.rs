@@ -5,7 +5,7 @@ use lockwright_analysis::finding::order::cycle::{Evidence, Remedy};
 use lockwright_analysis::finding::{LockInfo, Name};
 
 use super::super::words::{self, quote};
-use super::{Involved, Lines, all, number};
+use super::involved::{Involved, Lines, all, number};
 
 /// The title of a cycle.
 pub fn title(involved: &Involved<'_>) -> String {

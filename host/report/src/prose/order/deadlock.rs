@@ -3,7 +3,7 @@
 use lockwright_analysis::finding::order::deadlock::Evidence;
 use lockwright_analysis::signal;
 
-use super::{Involved, Lines};
+use super::involved::{Involved, Lines};
 
 /// The title of a deadlock.
 pub fn title(involved: &Involved<'_>) -> String {

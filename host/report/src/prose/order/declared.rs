@@ -2,7 +2,7 @@
 
 use lockwright_analysis::finding::order::declared::{Evidence, Fault, Remedy};
 
-use super::{Involved, Lines, Title};
+use super::involved::{Involved, Lines, Title};
 
 impl Title for Fault {
     fn title(&self, involved: &Involved<'_>) -> String {

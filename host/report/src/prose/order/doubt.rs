@@ -3,7 +3,7 @@
 use lockwright_analysis::finding::order::doubt::Evidence;
 
 use super::super::words::quote;
-use super::{Involved, Lines};
+use super::involved::{Involved, Lines};
 
 impl Lines for Evidence {
     fn lines(&self, involved: &Involved<'_>) -> Vec<String> {

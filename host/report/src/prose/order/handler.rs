@@ -5,7 +5,7 @@ use lockwright_analysis::finding::order::handler::{Evidence, Fault, InHandler, R
 use lockwright_analysis::signal;
 
 use super::super::words::join;
-use super::{Involved, Lines, Title};
+use super::involved::{Involved, Lines, Title};
 
 impl Title for Fault {
     fn title(&self, involved: &Involved<'_>) -> String {

@@ -5,7 +5,7 @@ use lockwright_analysis::finding::order::join::{Evidence, Fault};
 use lockwright_analysis::symbolize::portable::readable;
 
 use super::super::words::{join, locks};
-use super::{Involved, Lines, Title};
+use super::involved::{Involved, Lines, Title};
 
 impl Title for Fault {
     fn title(&self, involved: &Involved<'_>) -> String {

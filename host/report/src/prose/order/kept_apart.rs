@@ -4,7 +4,7 @@ use lockwright_analysis::finding::order::OrderedBy;
 use lockwright_analysis::finding::order::kept_apart::{Crossing, Evidence, Remedy};
 
 use super::super::words::quote;
-use super::{Involved, Lines, all};
+use super::involved::{Involved, Lines, all};
 
 impl Lines for Evidence {
     fn lines(&self, involved: &Involved<'_>) -> Vec<String> {

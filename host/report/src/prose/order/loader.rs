@@ -2,7 +2,7 @@
 
 use lockwright_analysis::finding::order::loader::{Evidence, Remedy};
 
-use super::{Involved, Lines};
+use super::involved::{Involved, Lines};
 
 impl Lines for Evidence {
     fn lines(&self, _: &Involved<'_>) -> Vec<String> {

@@ -4,7 +4,7 @@ use lockwright_analysis::finding::Name;
 use lockwright_analysis::finding::order::nesting::Evidence;
 
 use super::super::words::{locks, quote};
-use super::{Involved, Lines};
+use super::involved::{Involved, Lines};
 
 /// The title of a nesting of `classes`.
 pub fn title(classes: &[Name]) -> String {

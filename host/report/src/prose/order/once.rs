@@ -2,7 +2,7 @@
 
 use lockwright_analysis::finding::order::once::Remedy;
 
-use super::{Involved, Lines};
+use super::involved::{Involved, Lines};
 
 /// Why a caller of `pthread_once` counts as a holder.
 pub fn held_while_initialising(involved: &Involved<'_>, once: usize) -> String {

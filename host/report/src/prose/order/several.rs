@@ -3,7 +3,7 @@
 use lockwright_analysis::finding::order::several::{Apart, Evidence};
 
 use super::super::words::quote;
-use super::{Involved, Lines, all};
+use super::involved::{Involved, Lines, all};
 
 /// The title of a cycle whose steps are `apart`.
 pub fn title(involved: &Involved<'_>, apart: Apart) -> String {
