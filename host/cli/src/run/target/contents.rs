@@ -262,8 +262,10 @@ fn marks_of<'m>(name: &'m str, table: &'m [(&str, Mark)]) -> impl Iterator<Item 
 
 /// Mangled names of functions that are compiled into the programs that use them.
 fn of_code(name: &str) -> Option<Mark> {
-    // libstdc++'s, then libc++'s.
-    let waits = ["__waiter_pool_base", "__platform_wait", "__libcpp_atomic_wait"];
+    // libstdc++'s, whole names, as its constants have longer ones in every program with <atomic>; then
+    // libc++'s.
+    let waits =
+        ["18__waiter_pool_base", "15__platform_wait", "21__platform_wait_until", "__libcpp_atomic_wait"];
     if waits.iter().any(|part| name.contains(part)) {
         return Some(AtomicWait);
     }
@@ -292,6 +294,12 @@ fn is_by_rust(comment: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits_of_atomics_are_told_from_constants_beside_them() {
+        assert_eq!(of_code("_ZNSt8__detail15__platform_waitIiEEvPKT_S1_"), Some(AtomicWait));
+        assert_eq!(of_code("_ZNSt8__detailL25__platform_wait_alignmentE"), None);
+    }
 
     #[test]
     fn compilers_by_version() {
