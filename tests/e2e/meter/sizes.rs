@@ -14,7 +14,7 @@ const SITES: u64 = 1000;
 
 /// The benchmark's: with holds of all lengths, and with waits.
 fn many_sites() -> PathBuf {
-    program("../../xtask/src/bench/programs/many_sites.c")
+    program("../../tools/xtask/src/bench/programs/many_sites.c")
 }
 
 #[test]

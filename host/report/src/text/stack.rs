@@ -17,9 +17,6 @@ const RUNTIME: &[&str] = &[
     "_start",
     "execute_native_thread_routine",
     "__pthread_once_slow",
-    // In glibc 2.43 this is the frame that calls the routine.
-    "pthread_once",
-    "call_once",
     "__rust_begin_short_backtrace",
     "__rust_try",
 ];

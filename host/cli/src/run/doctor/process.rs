@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn all_system_calls_of_the_library_are_named() {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../preload/src/os/sys.rs");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guest/preload/src/os/sys.rs");
         let source = fs::read_to_string(source).unwrap();
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let made = source.split("libc::SYS_").skip(1);
