@@ -141,6 +141,8 @@ pub fn is_runtime(frame: &Frame) -> bool {
         _ if is_of(&["liblockwright.so"]) => true,
         // Where it is inlined, its name lacks the path: `catch_unwind<(), ...>`, `__invoke<...>`.
         _ if frame.file.as_deref().is_some_and(|it| of_rust(it).is_some() || is_of_cxx(it)) => true,
+        // The routine's caller since glibc 2.43; programs have functions of these names, too.
+        Some("pthread_once" | "call_once") => is_of(&["libc.so"]),
         Some(name) => BEGINNINGS.contains(&name) || RUNTIME.contains(&name) || is_of_library(name),
         // Without symbols the start of a thread has no name.
         None => is_of(&["libc.so", "libc-2.", "libpthread.so", "libpthread-2.", "libstdc++.so"]),
@@ -200,6 +202,13 @@ mod tests {
         assert_eq!(stacks.frame(&full, None), "pool+0x1234");
         full.module = None;
         assert_eq!(stacks.frame(&full, None), "no module+0x1234");
+    }
+
+    #[test]
+    fn the_c_librarys_call_once_is_left_out_and_the_programs_is_not() {
+        let of = |module: &str| Frame { module: Some(module.to_owned()), ..frame("call_once") };
+        assert!(is_runtime(&of("/usr/lib/x86_64-linux-gnu/libc.so.6")));
+        assert!(!is_runtime(&of("/home/u/program")));
     }
 
     #[test]

@@ -264,8 +264,12 @@ fn marks_of<'m>(name: &'m str, table: &'m [(&str, Mark)]) -> impl Iterator<Item 
 fn of_code(name: &str) -> Option<Mark> {
     // libstdc++'s, whole names, as its constants have longer ones in every program with <atomic>; then
     // libc++'s.
-    let waits =
-        ["18__waiter_pool_base", "15__platform_wait", "21__platform_wait_until", "__libcpp_atomic_wait"];
+    let waits = [
+        "18__waiter_pool_base",
+        "15__platform_wait",
+        "21__platform_wait_until",
+        "__libcpp_atomic_wait",
+    ];
     if waits.iter().any(|part| name.contains(part)) {
         return Some(AtomicWait);
     }
