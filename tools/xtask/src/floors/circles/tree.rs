@@ -84,7 +84,7 @@ impl Tree {
             let body = braces(tokens.get(at + 2));
             match (&tokens[at], name) {
                 (token, Some(name)) if is_word(token, "mod") => {
-                    let path = [path, &[name.clone()]].concat();
+                    let path = [path, std::slice::from_ref(&name)].concat();
                     let inner = if let Some(body) = body {
                         let inner = self.add(self.modules[module].file, Some(module));
                         self.items(sources, &path, inner, body);
