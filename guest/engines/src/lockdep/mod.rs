@@ -22,6 +22,7 @@ mod holds;
 mod key;
 mod reclaim;
 mod recorder;
+mod segment_marks;
 mod thread;
 
 pub use crate::capture::{Capture, MAX_FRAMES};

@@ -25,27 +25,15 @@ use lockwright_ledger::rows::{
 };
 use lockwright_ledger::{Header, Writer};
 
-use super::recorder::threads;
+use super::recorder::{SegmentList, threads};
+use super::segment_marks::{KEPT, KEPT_WITH_NEXT, comes_before, is_kept, keep, mark_of};
 use super::thread::ThreadRow;
-
-/// Marks of segments that are kept; other values of [`Segment::mark`] are the number of the segment
-/// that stands for one that is left out, 0 if none does.
-const KEPT: u32 = u32::MAX;
-/// As [`KEPT`], with the thread's segments before and after it.
-const KEPT_WITH_NEXT: u32 = u32::MAX - 1;
 
 /// Segments before the first time, and more than the last time left.
 const LEAST: u64 = 512;
 
-/// Segments looked at to learn whether one comes before another. If that takes more it counts as
-/// not known, and both are kept.
-const MOST_LOOKS: usize = 64;
-
-/// What is to be known of segments for that.
+/// When rows are removed.
 pub(super) struct Reclaim {
-    /// Ends of the list of segments, in the order in which they were made.
-    oldest: u32,
-    newest: u32,
     /// Segments at which it is done again.
     due_at: u64,
     /// It is done whenever a thread ends or is joined.
@@ -54,21 +42,14 @@ pub(super) struct Reclaim {
 
 impl Reclaim {
     pub(super) const fn new() -> Self {
-        Self { oldest: 0, newest: 0, due_at: LEAST, is_eager: false }
-    }
-
-    /// Segment `id` was made.
-    pub(super) fn made(&mut self, writer: &mut Writer, id: u32) {
-        match core::mem::replace(&mut self.newest, id) {
-            0 => self.oldest = id,
-            before => writer.update::<Segment>(before, |row| row.newer = id),
-        }
+        Self { due_at: LEAST, is_eager: false }
     }
 }
 
 /// What is looked at and changed at one time.
 pub(super) struct Removal<'a> {
     pub(super) writer: &'a mut Writer,
+    pub(super) segments: &'a mut SegmentList,
     pub(super) reclaim: &'a mut Reclaim,
 }
 
@@ -94,8 +75,9 @@ impl Removal<'_> {
     #[cold]
     fn reclaim(&mut self) {
         let mut looked_at = 0;
-        self.each_segment(|writer, id, _| writer.update::<Segment>(id, |row| row.mark = 0));
-        self.each_thread(|_, thread| {
+        self.segments
+            .each(self.writer, |writer, id, _| writer.update::<Segment>(id, |row| row.mark = 0));
+        threads::each(self.writer, |_, thread| {
             if thread.state().load(Relaxed) != thread_state::LIVE {
                 thread.cache().store(0, Relaxed);
             }
@@ -105,32 +87,12 @@ impl Removal<'_> {
         self.keep_of_threads();
         self.writer.begin_removal();
         self.shorten_ways();
-        self.remove_segments();
+        self.segments.retain(self.writer, |row| is_kept(row.mark));
         self.remove_threads();
         self.writer.end_removal();
         let left = self.writer.count_of::<Segment>();
         // What is looked at each time is paid for by what is made between two times.
         self.reclaim.due_at = 2 * left + LEAST.max(looked_at / 8);
-    }
-
-    fn each_segment(&mut self, mut f: impl FnMut(&mut Writer, u32, Segment)) {
-        let mut next = self.reclaim.oldest;
-        while let Some(&row) = self.writer.get::<Segment>(next) {
-            f(self.writer, next, row);
-            next = row.newer;
-        }
-    }
-
-    /// What is to be known of threads for this changes with the core's lock held only. So all accesses to it
-    /// are relaxed.
-    fn each_thread(&mut self, mut f: impl FnMut(&mut Writer, ThreadRow)) {
-        for place in 1..self.writer.len_of::<Thread>() {
-            // SAFETY: a place below the table's length, which stays mapped.
-            let thread = unsafe { ThreadRow::new(self.writer.place_ptr::<Thread>(place)) };
-            if thread.state().load(Relaxed) != 0 {
-                f(self.writer, thread);
-            }
-        }
     }
 
     /// Rows other than segments name some, and threads.
@@ -169,13 +131,12 @@ impl Removal<'_> {
     /// Segments next to those with evidence, and those that order threads otherwise than by creation
     /// and join: of these the order follows from several rows together.
     fn keep_neighbours(&mut self) {
-        self.each_segment(|writer, id, row| {
+        self.segments.each(self.writer, |writer, id, row| {
             use segment_kind::{CREATED, INITIALISED, JOINED, SIGNALS, START};
             let is_plain = matches!(row.kind, START | CREATED | JOINED | INITIALISED | SIGNALS);
             if row.pins != 0 || !is_plain {
                 keep(writer, id, KEPT_WITH_NEXT);
             }
-            let mark_of = |writer: &Writer, id| writer.get::<Segment>(id).map_or(0, |row| row.mark);
             if mark_of(writer, id) == KEPT_WITH_NEXT {
                 keep(writer, row.prev, KEPT);
             }
@@ -190,12 +151,12 @@ impl Removal<'_> {
     /// The current segment of each thread that others may come after, and where threads began that
     /// have segments left.
     fn keep_of_threads(&mut self) {
-        self.each_segment(|writer, _, row| {
+        self.segments.each(self.writer, |writer, _, row| {
             if is_kept(row.mark) {
                 keep_thread(writer, row.thread);
             }
         });
-        self.each_thread(|writer, thread| {
+        threads::each(self.writer, |writer, thread| {
             let state = thread.state().load(Relaxed);
             if state != thread_state::SETTLED {
                 keep(writer, thread.segment().load(Relaxed), KEPT);
@@ -209,7 +170,7 @@ impl Removal<'_> {
     /// Finds what stands for each segment that is left out, from the oldest on, and has those that
     /// are kept come after that.
     fn shorten_ways(&mut self) {
-        self.each_segment(|writer, id, row| {
+        self.segments.each(self.writer, |writer, id, row| {
             let (mut prev, mut peer) = (stands_for(writer, row.prev), stands_for(writer, row.peer));
             if peer != 0 && (peer == prev || comes_before(writer, peer, &row, prev)) {
                 peer = 0;
@@ -239,22 +200,9 @@ impl Removal<'_> {
         });
     }
 
-    fn remove_segments(&mut self) {
-        let mut next = core::mem::take(&mut self.reclaim.oldest);
-        self.reclaim.newest = 0;
-        while let Some(&Segment { id, newer, mark, .. }) = self.writer.get::<Segment>(next) {
-            next = newer;
-            match is_kept(mark) {
-                true => self.reclaim.made(self.writer, id),
-                false => self.writer.remove::<Segment>(id),
-            }
-        }
-        self.writer.update::<Segment>(self.reclaim.newest, |row| row.newer = 0);
-    }
-
     fn remove_threads(&mut self) {
-        self.each_segment(|writer, _, row| keep_thread(writer, row.thread));
-        self.each_thread(|writer, thread| {
+        self.segments.each(self.writer, |writer, _, row| keep_thread(writer, row.thread));
+        threads::each(self.writer, |writer, thread| {
             let is_settled = thread.state().load(Relaxed) == thread_state::SETTLED;
             if is_settled && thread.cache().load(Relaxed) == 0 {
                 keep_counts(writer.header(), &thread);
@@ -284,19 +232,6 @@ fn reorder(writer: &mut Writer, id: u32, kind: u32, peer: u32, prev: u32) {
     writer.set::<Segment>(id, |row| &mut row.prev, prev);
 }
 
-const fn is_kept(mark: u32) -> bool {
-    mark >= KEPT_WITH_NEXT
-}
-
-/// Marks a segment that is to be kept. What has been found out before stands if it says more.
-fn keep(writer: &mut Writer, id: u32, mark: u32) {
-    writer.update::<Segment>(id, |row| {
-        if row.mark != KEPT_WITH_NEXT {
-            row.mark = mark;
-        }
-    });
-}
-
 /// Marks a thread that is to be kept; while it lives it is.
 fn keep_thread(writer: &mut Writer, id: u32) {
     if let Some(thread) = threads::row(writer, id)
@@ -313,41 +248,6 @@ fn stands_for(writer: &Writer, id: u32) -> u32 {
         Some(row) => row.mark,
         None => 0,
     }
-}
-
-/// Whether `peer` comes before what a segment has from its own thread, `row.prev`, which `prev`
-/// stands for; and so does not need to be named.
-fn comes_before(writer: &Writer, peer: u32, row: &Segment, prev: u32) -> bool {
-    let thread_of = |id| writer.get::<Segment>(id).map_or(0, |row| row.thread);
-    if row.thread != 0 && thread_of(peer) == row.thread {
-        return true;
-    }
-    let mut open = [0; MOST_LOOKS];
-    let (mut len, mut looks) = (1, 0);
-    open[0] = prev;
-    while len > 0 && looks < MOST_LOOKS {
-        len -= 1;
-        looks += 1;
-        let at = open[len];
-        if at == peer {
-            return true;
-        }
-        // A segment's past has lower numbers.
-        if at < peer {
-            continue;
-        }
-        if thread_of(at) == thread_of(peer) && thread_of(at) != 0 {
-            return true;
-        }
-        let Some(row) = writer.get::<Segment>(at) else { continue };
-        for next in [row.prev, row.peer] {
-            if next >= peer && len < MOST_LOOKS {
-                open[len] = next;
-                len += 1;
-            }
-        }
-    }
-    false
 }
 
 /// All rows of a table that is not numbered. How many there are.

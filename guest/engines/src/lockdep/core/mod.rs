@@ -22,6 +22,7 @@ use super::checks::usage::Usages;
 use super::checks::wait_context::WaitContexts;
 use super::checks::wakeup::Wakeups;
 use super::holds::Holds;
+use super::reclaim::Reclaim;
 use super::recorder::Recorder;
 
 /// lockdep's shared state. See the module.
@@ -31,6 +32,7 @@ pub struct Core {
     declared_orders: DeclaredOrders,
     holds: Holds,
     left: LeftHolds,
+    reclaim: Reclaim,
     usages: Usages,
     wait_contexts: WaitContexts,
     wakeups: Wakeups,
@@ -45,6 +47,7 @@ impl Core {
             declared_orders: DeclaredOrders::new(),
             holds: Holds::new(),
             left: LeftHolds::new(),
+            reclaim: Reclaim::new(),
             usages: Usages::new(),
             wait_contexts: WaitContexts::new(),
             wakeups: Wakeups::new(),

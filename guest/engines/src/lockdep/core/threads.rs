@@ -133,6 +133,10 @@ impl Core {
     }
 
     fn removal(&mut self) -> Removal<'_> {
-        Removal { writer: &mut self.recorder.writer, reclaim: &mut self.recorder.reclaim }
+        Removal {
+            writer: &mut self.recorder.writer,
+            segments: &mut self.recorder.segments,
+            reclaim: &mut self.reclaim,
+        }
     }
 }

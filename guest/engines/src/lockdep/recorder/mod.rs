@@ -14,6 +14,7 @@ mod lives;
 mod memory;
 pub(crate) mod misuse;
 pub(crate) mod naming;
+mod segment_list;
 mod segments;
 mod stacks;
 mod syncs;
@@ -33,8 +34,9 @@ use self::stacks::Stacks;
 use self::syncs::Syncs;
 use self::threads::Threads;
 use super::acquire::{Acquire, Ident};
-use super::reclaim::Reclaim;
 use crate::capture::{Capture, MAX_FRAMES};
+
+pub(crate) use self::segment_list::SegmentList;
 
 pub use self::classes::Origin;
 pub use self::interpreted::{ASK, Interpreter, Place, Places};
@@ -50,7 +52,7 @@ pub(crate) struct Recorder {
     threads: Threads,
     findings: Findings,
     syncs: Syncs,
-    pub(crate) reclaim: Reclaim,
+    pub(crate) segments: SegmentList,
 }
 
 impl Recorder {
@@ -65,7 +67,7 @@ impl Recorder {
             threads: Threads::new(),
             findings: Findings::new(),
             syncs: Syncs::new(),
-            reclaim: Reclaim::new(),
+            segments: SegmentList::new(),
         }
     }
 

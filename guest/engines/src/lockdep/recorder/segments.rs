@@ -37,7 +37,7 @@ impl Recorder {
     /// Records a segment, the newest.
     pub(crate) fn push_segment(&mut self, row: Segment) -> Option<u32> {
         let id = self.writer.push(row)?;
-        self.reclaim.made(&mut self.writer, id);
+        self.segments.add(&mut self.writer, id);
         Some(id)
     }
 

@@ -110,4 +110,16 @@ pub(crate) fn row(writer: &Writer, id: u32) -> Option<ThreadRow> {
     (!row.is_null()).then(|| unsafe { ThreadRow::new(row) })
 }
 
+/// Calls `f` for each thread whose row was not removed. The core's lock is held, so all accesses to what only
+/// changes with it may be relaxed.
+pub(crate) fn each(writer: &mut Writer, mut f: impl FnMut(&mut Writer, ThreadRow)) {
+    for place in 1..writer.len_of::<Thread>() {
+        // SAFETY: a place below the table's length, which stays mapped.
+        let thread = unsafe { ThreadRow::new(writer.place_ptr::<Thread>(place)) };
+        if thread.state().load(Relaxed) != 0 {
+            f(writer, thread);
+        }
+    }
+}
+
 const _: () = assert!(rows::WRITTEN == thread_state::LIVE);
