@@ -12,7 +12,7 @@
 //! Which threads come is sure only if no more than the barrier is for were seen to come. Unrecorded
 //! rounds are not looked at.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::rows::{Node, Segment, Sync, mode, node_flag, segment_kind, sync_kind};
 
@@ -97,7 +97,8 @@ struct Search<'m, 'a> {
     /// By lock: its acquisitions by threads that wait for it, and in which segments.
     taken: HashMap<u32, Vec<(u32, u32)>>,
     looks: u64,
-    found: HashMap<Sites, Kept>,
+    /// Sorted, so that findings which are alike have the same order in each report.
+    found: BTreeMap<Sites, Kept>,
     /// The sites of waits, and of locks kept there, that are part of a cycle of two.
     pairs: HashSet<(u64, u64)>,
 }
@@ -115,7 +116,7 @@ impl<'m, 'a> Search<'m, 'a> {
             round_of,
             taken,
             looks: 0,
-            found: HashMap::new(),
+            found: BTreeMap::new(),
             pairs: HashSet::new(),
             model,
         }
