@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 15;
+pub const FORMAT_VERSION: u32 = 16;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -394,9 +394,10 @@ pub struct Header {
     pub removals: AtomicU32,
     /// What is no longer recorded since it reached its bound: [`bounded`] bits.
     pub bounded: AtomicU32,
-    /// The number of the row that was published last, of `Threads` and of `Segments`. Rows that a
-    /// copy has beyond these, as read before it was made, are newer than others that it lacks.
-    pub last_numbers: [AtomicU32; 2],
+    /// The number of the row that was published last, of `Threads`, `Segments`, `Holds` and
+    /// `Awaiting`. Rows that a copy has beyond these, as read before it was made, are newer than
+    /// others that it lacks.
+    pub last_numbers: [AtomicU32; 4],
     /// The last segment before a kind of records that order threads reached its bound, 0 if none
     /// did: later segments may be ordered though it does not say so.
     pub orders_until: AtomicU32,

@@ -10,7 +10,8 @@ use core::mem::size_of;
 use crate::layout::TableId;
 
 /// Tables that are numbered.
-pub(crate) const TABLES: [TableId; 2] = [TableId::Threads, TableId::Segments];
+pub(crate) const TABLES: [TableId; 4] =
+    [TableId::Threads, TableId::Segments, TableId::Holds, TableId::Awaiting];
 
 /// A row's number and place; number 0 is a free slot.
 #[repr(C)]

@@ -19,7 +19,7 @@ use crate::layout::{
 use crate::numbered;
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{
-    EVIDENCE_PER_NODE, Evidence, Held, Node, Row, Segment, Stack, StackWords, Text, Thread, event,
+    Awaited, EVIDENCE_PER_NODE, Evidence, Held, Hold, Node, Row, Segment, Stack, StackWords, Text, Thread, event,
 };
 
 /// Why a file is not a readable ledger.
@@ -368,7 +368,12 @@ impl Ledger {
         let (refused, is_torn) = (0, false);
         let mut ledger =
             Self { bytes, header, tables, missing, refused, numbers, is_torn, generated };
-        ledger.numbers = [ledger.numbers_of::<Thread>(), ledger.numbers_of::<Segment>()];
+        ledger.numbers = [
+            ledger.numbers_of::<Thread>(),
+            ledger.numbers_of::<Segment>(),
+            ledger.numbers_of::<Hold>(),
+            ledger.numbers_of::<Awaited>(),
+        ];
         if let Some(last) = last_numbers {
             ledger.leave_out_newer(last);
         }
@@ -421,7 +426,7 @@ impl Ledger {
         for (numbers, last) in self.numbers.iter_mut().zip(last) {
             numbers.truncate(numbers.partition_point(|&(number, _)| number <= last));
         }
-        let [_, last] = last;
+        let [_, last, ..] = last;
         let newer: Vec<(u32, Evidence)> =
             self.rows::<Evidence>().filter(|(_, row)| row.segment > last).collect();
         for (id, row) in newer {

@@ -371,7 +371,8 @@ pub mod segment_kind {
     /// After the thread posted a semaphore.
     pub const POSTS: u32 = 7;
     /// After the thread acquired a lock that, by what came before, only can have been free once
-    /// another thread's hold had ended; `sync` is that [`super::Hold`].
+    /// another thread's hold had ended; `sync` is that [`super::Hold`]. `peer` is the last segment of
+    /// the hold, or 0 as long as the reader has to find out whether the thread came after it.
     pub const PASSED: u32 = 8;
     /// After the thread ended a [`super::Hold`].
     pub const RELEASED: u32 = 9;
@@ -398,7 +399,8 @@ row! {
         peer: u32,
         /// Stack of the event, 0 if none.
         stack: u32,
-        /// POSTED: the semaphore ([`Sync`]). PASSED: the [`Hold`].
+        /// POSTED: the semaphore ([`Sync`]). PASSED: the [`Hold`], which may be removed once `peer` is
+        /// known.
         sync: u32,
         /// The list of the holds that were open at its end ([`Awaited`]), 0 if there were none.
         /// Changes.
@@ -417,8 +419,8 @@ row! {
 row! {
     /// A lock that was held while its holder did what orders other threads: created one, posted a
     /// semaphore, reached a barrier. A thread ordered after that event can take the lock only after
-    /// the hold.
-    Hold in Holds x 8 = 32 bytes {
+    /// the hold. The row of an ended hold is removed once nothing depends on it.
+    Hold in Holds x 8 = 48 bytes numbered by id {
         /// Instance of the lock.
         inst: u32,
         /// Its class.
@@ -433,16 +435,29 @@ row! {
         last: u32,
         /// How many releases of other holds led to this one, which was held across them.
         links: u32,
+        /// The row's number.
+        id: u32,
+        /// Another hold of the thread that overlaps with this one, or with one that does, though
+        /// neither contains the other; 0 if there is none. Changes.
+        run: u32,
+        /// Private to the engine. Changes.
+        mark: u32,
+        /// Private to the engine. Changes.
+        queue: u32,
     }
 }
 
 row! {
-    /// A [`Hold`] in a list.
-    Awaited in Awaiting x 16 = 12 bytes {
+    /// A [`Hold`] in a list. The row is removed once no thread may look at the list again.
+    Awaited in Awaiting x 16 = 20 bytes numbered by id {
         /// The hold.
         hold: u32,
         /// The next of the list, 0 at its end.
         next: u32,
+        /// The row's number.
+        id: u32,
+        /// Private to the engine. Changes.
+        mark: u32,
     }
 }
 

@@ -8,6 +8,7 @@
 //! new segment is one anyway. Either begins a new segment, and the reader draws the order between
 //! them.
 
+use lockwright_ledger::Writer;
 use lockwright_ledger::layout::bounded;
 use lockwright_ledger::rows::{
     self, Awaited, Class, Held, Hold, Segment, held_flag, lock_kind, mode, segment_kind,
@@ -26,7 +27,7 @@ use crate::index::Index;
 const READER: u16 = mode::READ | mode::READ_RECURSIVE | mode::UPGRADABLE;
 
 /// Holds that one thread awaits at most; of more, the order goes unrecorded.
-const MOST_AWAITED: usize = 16;
+pub(super) const MOST_AWAITED: usize = 16;
 
 /// Locks that get a hold at one event, the innermost.
 const MOST_LENT: u32 = 16;
@@ -39,12 +40,16 @@ const MOST_LINKS: u32 = 8;
 /// nothing held, what is remembered is the class, and would hide the lock that is awaited.
 const MOST_LOOKS: u32 = 64;
 
+/// Holds that a thread passes one after the other, with nothing else between them. The order of
+/// more is not recorded.
+const MOST_IN_RUN: usize = 64;
+
 /// The recorded holds.
 pub(super) struct Holds {
-    /// The open ones by thread and lock, those that a thread has passed, and the elements of lists.
-    index: Index,
-    /// Those that threads have passed.
-    passes: u32,
+    /// The open ones by thread and lock, and the elements of lists.
+    pub(super) index: Index,
+    /// Segments that begin with a hold that the thread has passed.
+    pub(super) passes: u32,
 }
 
 impl Holds {
@@ -98,7 +103,7 @@ impl Holds {
         held: &Held,
         links: u32,
     ) -> u32 {
-        let key = hold_key(thread, held.inst);
+        let key = hold_key(thread.id(), held.inst);
         if thread.lends(held.inst)
             && let Some(hold) = self.index.get(&recorder.writer, key)
         {
@@ -108,7 +113,7 @@ impl Holds {
         if matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION) || links > MOST_LINKS {
             return 0;
         }
-        if recorder.writer.len_of::<Hold>() > MOST_HOLDS {
+        if recorder.writer.count_of::<Hold>() >= MOST_HOLDS {
             reached(&mut recorder.writer, bounded::HOLDS);
             return 0;
         }
@@ -128,11 +133,11 @@ impl Holds {
 
     /// The list `next` with one hold more in front. Equal lists are one.
     fn awaited_too(&mut self, recorder: &mut Recorder, hold: u32, next: u32) -> u32 {
-        let key = hash(&[u64::from(hold) << 32 | u64::from(next), 2]);
+        let key = list_key(hold, next);
         if let Some(list) = self.index.get(&recorder.writer, key) {
             return list;
         }
-        if recorder.writer.len_of::<Awaited>() > MOST_IN_LISTS {
+        if recorder.writer.count_of::<Awaited>() >= MOST_IN_LISTS {
             reached(&mut recorder.writer, bounded::HOLDS);
             return next;
         }
@@ -165,11 +170,16 @@ impl Holds {
         let mut new = [0; MOST_AWAITED];
         let mut count = 0;
         for (id, hold) in self.awaited(recorder, list) {
-            if hold.thread != thread.id()
-                && self.index.get(&recorder.writer, self.passed_key(recorder, thread, id)).is_none()
-                && self.awaited(recorder, thread.row.awaited).all(|(other, _)| other != id)
-            {
+            let is_own = hold.thread == thread.id();
+            if !is_own && self.awaited(recorder, thread.row.awaited).all(|(other, _)| other != id) {
                 new[count] = id;
+                count += 1;
+            }
+        }
+        let found = core::mem::take(&mut count);
+        for i in 0..found {
+            if !self.has_passed(recorder, thread, new[i]) {
+                new[count] = new[i];
                 count += 1;
             }
         }
@@ -257,8 +267,6 @@ impl Holds {
                     continue;
                 }
                 self.passes += 1;
-                let key = self.passed_key(recorder, thread, id);
-                self.index.insert(&mut recorder.writer, key, id);
                 self.next_segment_of(recorder, thread, segment_kind::PASSED, 0, 0, id);
                 *peer = hold.last;
             } else {
@@ -271,16 +279,21 @@ impl Holds {
         }
     }
 
-    /// Key of a hold that the thread has passed since it last came after another: not twice, as of
-    /// two holds each may have been handed on at the end of the other.
-    fn passed_key(&self, recorder: &Recorder, thread: &ThreadState, hold: u32) -> u64 {
+    /// Whether the thread has passed a hold since it last did something else that orders threads:
+    /// it does not pass one twice, because each of two holds may have been handed on at the end of
+    /// the other.
+    fn has_passed(&mut self, recorder: &mut Recorder, thread: &ThreadState, hold: u32) -> bool {
         let mut at = thread.segment();
-        while let Some(row) = recorder.writer.get::<Segment>(at)
-            && row.kind == segment_kind::PASSED
-        {
-            at = row.prev;
+        for _ in 0..MOST_IN_RUN {
+            match recorder.writer.get::<Segment>(at) {
+                Some(row) if row.kind != segment_kind::PASSED => return false,
+                Some(row) if row.sync == hold => return true,
+                Some(row) => at = row.prev,
+                None => return false,
+            }
         }
-        hash(&[u64::from(at) << 32 | u64::from(hold), 1])
+        reached(&mut recorder.writer, bounded::HOLDS);
+        true
     }
 
     /// The thread is about to release, for good or for a condition wait, a lock of which
@@ -303,12 +316,13 @@ impl Holds {
         if thread.lends(inst) {
             return;
         }
-        if let Some(hold) = self.index.get(&recorder.writer, hold_key(thread, inst)) {
+        if let Some(hold) = self.index.get(&recorder.writer, hold_key(thread.id(), inst)) {
             let last = thread.segment();
             let links = recorder.writer.get::<Hold>(hold).map_or(0, |row| row.links);
             recorder.writer.update::<Hold>(hold, |row| row.last = last);
-            self.index.remove(&recorder.writer, hold_key(thread, inst));
+            self.index.remove(&recorder.writer, hold_key(thread.id(), inst));
             self.hand_on_but(recorder, thread, addr, links + 1);
+            self.join_run(recorder, thread, hold);
             self.next_segment(recorder, thread, segment_kind::RELEASED, 0, 0);
         }
     }
@@ -340,6 +354,35 @@ impl Holds {
     }
 }
 
+impl Holds {
+    /// The hold ends. Another one that began within it and has not ended is in one run with it: the
+    /// two together may enclose what neither of them does.
+    fn join_run(&mut self, recorder: &mut Recorder, thread: &ThreadState, hold: u32) {
+        let first = recorder.writer.get::<Hold>(hold).map_or(0, |row| row.first);
+        for held in thread.held().filter(|held| held.is_held() && held.flags & LENT != 0) {
+            let other = self.index.get(&recorder.writer, hold_key(thread.id(), held.inst));
+            let Some(other) = other.filter(|&other| other != hold) else { continue };
+            if recorder.writer.get::<Hold>(other).is_none_or(|row| row.first <= first) {
+                continue;
+            }
+            let [run, joins] = [hold, other].map(|id| run_of(&recorder.writer, id));
+            if run != joins {
+                recorder.writer.update::<Hold>(joins, |row| row.run = run);
+            }
+        }
+    }
+}
+
+/// The hold that stands for all of a run.
+pub(super) fn run_of(writer: &Writer, mut hold: u32) -> u32 {
+    while let Some(&Hold { run, .. }) = writer.get::<Hold>(hold)
+        && run != 0
+    {
+        hold = run;
+    }
+    hold
+}
+
 impl ThreadState {
     /// Whether giving up the held lock `addr` now is for [`super::Core::hands_over`] to know.
     pub fn orders(&self, addr: u64) -> bool {
@@ -359,6 +402,11 @@ fn excludes(hold: &Hold, inst: u32, mode: u16) -> bool {
 }
 
 /// Key of a thread's open hold of a lock.
-fn hold_key(thread: &ThreadState, inst: u32) -> u64 {
-    hash(&[u64::from(thread.id()) << 32 | u64::from(inst)])
+pub(super) fn hold_key(thread: u32, inst: u32) -> u64 {
+    hash(&[u64::from(thread) << 32 | u64::from(inst)])
+}
+
+/// Key of an element of a list.
+pub(super) fn list_key(hold: u32, next: u32) -> u64 {
+    hash(&[u64::from(hold) << 32 | u64::from(next), 2])
 }

@@ -18,6 +18,7 @@ mod acquire;
 mod bounds;
 mod checks;
 mod core;
+mod ended_holds;
 mod holds;
 mod key;
 mod reclaim;

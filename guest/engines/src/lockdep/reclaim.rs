@@ -1,18 +1,20 @@
 //! Removal of the segments and threads that no other row needs, so that a program which makes threads
 //! for ever has a ledger that stays as it is.
 //!
-//! A segment is *needed* if something refers to it: evidence, a finding, a hold, a semaphore, a
-//! barrier, a thread that lives or may be joined, a creation under way. The others tell only which
-//! of the needed ones come before which. So one that comes directly after a single other is left
-//! out, and what comes after it comes after that other: the order of all that is left stays exactly
-//! the same. One that comes directly after two others, neither of which comes before the other, is
-//! kept. What comes next to evidence in a thread is kept, too: the reader looks there for what ended
-//! a segment.
+//! A segment is *needed* if something refers to it: evidence, a finding, a hold that stays
+//! (`ended_holds.rs`), a semaphore, a barrier, a thread that lives or may be joined, a creation under
+//! way. The others tell only which of the needed ones come before which. So one that comes directly
+//! after a single other is left out, and what comes after it comes after that other: the order of all
+//! that is left stays exactly the same. One that comes directly after two others, neither of which
+//! comes before the other, is kept. Where the reader follows segments that only end holds back to
+//! what came before them, none of those is left out. What comes next to evidence in a thread is kept,
+//! too: the reader looks there for what ended a segment.
 //!
 //! Readers may copy the ledger meanwhile, or find it as it was when the process was killed. So the
-//! order of the segments that stay is the same after each store: first they come to do without the
-//! others, from the oldest on, then the others go, then threads. Between [`Writer::begin_removal`] and
-//! [`Writer::end_removal`] a copy may be of several moments, and readers know by the header.
+//! order of the segments that stay is the same after each store: first the holds go that do not stay.
+//! Then the segments that stay come to do without the others, from the oldest on. Then the others go,
+//! then threads. Between [`Writer::begin_removal`] and [`Writer::end_removal`] a copy may be of several
+//! moments, and readers know by the header.
 //!
 //! It takes time in proportion to all rows, and is done when segments have doubled since
 //! the last time. [`Segment::mark`] holds what is found out meanwhile.
@@ -21,12 +23,17 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::object::ObjectFinding;
 use lockwright_ledger::rows::{
-    Evidence, Finding, Hold, Row, Segment, Step, Sync, Thread, Usage, segment_kind, thread_state,
+    Evidence, Finding, Row, Segment, Step, Sync, Thread, Usage, segment_kind, thread_state,
 };
 use lockwright_ledger::{Header, Writer};
 
+use super::ended_holds::EndedHolds;
+use super::holds::Holds;
 use super::recorder::{SegmentList, threads};
-use super::segment_marks::{KEPT, KEPT_WITH_NEXT, comes_before, is_kept, keep, mark_of};
+use super::segment_marks::{
+    EVIDENCE, KEPT, KEPT_WITH_NEXT, comes_before, ends_holds, is_kept, is_open_pass, keep,
+    keep_alone, mark_of,
+};
 use super::thread::ThreadRow;
 
 /// Segments before the first time, and more than the last time left.
@@ -38,11 +45,12 @@ pub(super) struct Reclaim {
     due_at: u64,
     /// It is done whenever a thread ends or is joined.
     is_eager: bool,
+    pub(super) ended_holds: EndedHolds,
 }
 
 impl Reclaim {
     pub(super) const fn new() -> Self {
-        Self { due_at: LEAST, is_eager: false }
+        Self { due_at: LEAST, is_eager: false, ended_holds: EndedHolds::new() }
     }
 }
 
@@ -50,6 +58,7 @@ impl Reclaim {
 pub(super) struct Removal<'a> {
     pub(super) writer: &'a mut Writer,
     pub(super) segments: &'a mut SegmentList,
+    pub(super) holds: &'a mut Holds,
     pub(super) reclaim: &'a mut Reclaim,
 }
 
@@ -67,13 +76,15 @@ impl Removal<'_> {
     /// Takes off the record what is not needed, if there is much.
     pub(super) fn reclaim_if_due(&mut self) {
         let segments = self.writer.count_of::<Segment>();
-        if segments >= self.reclaim.due_at || self.reclaim.is_eager {
+        let is_due = segments >= self.reclaim.due_at
+            || self.reclaim.ended_holds.is_due(self.writer, self.holds);
+        if is_due || self.reclaim.is_eager {
             self.reclaim();
         }
     }
 
     #[cold]
-    fn reclaim(&mut self) {
+    pub(super) fn reclaim(&mut self) {
         let mut looked_at = 0;
         self.segments
             .each(self.writer, |writer, id, _| writer.update::<Segment>(id, |row| row.mark = 0));
@@ -83,9 +94,11 @@ impl Removal<'_> {
             }
         });
         self.keep_what_is_named(&mut looked_at);
+        looked_at += self.reclaim.ended_holds.keep(self.writer, self.segments);
         self.keep_neighbours();
         self.keep_of_threads();
         self.writer.begin_removal();
+        self.reclaim.ended_holds.remove(self.writer, self.segments, self.holds);
         self.shorten_ways();
         self.segments.retain(self.writer, |row| is_kept(row.mark));
         self.remove_threads();
@@ -99,20 +112,16 @@ impl Removal<'_> {
     fn keep_what_is_named(&mut self, looked_at: &mut u64) {
         let writer = &mut self.writer;
         *looked_at += each::<Evidence>(writer, |writer, row| {
-            keep(writer, row.segment, KEPT_WITH_NEXT);
+            keep(writer, row.segment, EVIDENCE);
         });
         *looked_at += each::<Usage>(writer, |writer, row| {
-            keep(writer, row.segment, KEPT_WITH_NEXT);
-        });
-        *looked_at += each::<Hold>(writer, |writer, row| {
-            keep(writer, row.first, KEPT_WITH_NEXT);
-            keep(writer, row.last, KEPT_WITH_NEXT);
+            keep(writer, row.segment, EVIDENCE);
         });
         *looked_at += each::<Sync>(writer, |writer, row| {
             row.segments.iter().chain([&row.head]).for_each(|&id| keep(writer, id, KEPT));
         });
         *looked_at += each::<Finding>(writer, |writer, row| {
-            keep(writer, row.segment, KEPT_WITH_NEXT);
+            keep(writer, row.segment, EVIDENCE);
             [row.thread, row.other_thread].iter().for_each(|&id| keep_thread(writer, id));
         });
         *looked_at += each::<Step>(writer, |writer, row| keep_thread(writer, row.thread));
@@ -132,18 +141,23 @@ impl Removal<'_> {
     /// and join: of these the order follows from several rows together.
     fn keep_neighbours(&mut self) {
         self.segments.each(self.writer, |writer, id, row| {
-            use segment_kind::{CREATED, INITIALISED, JOINED, SIGNALS, START};
-            let is_plain = matches!(row.kind, START | CREATED | JOINED | INITIALISED | SIGNALS);
+            use segment_kind::{CREATED, INITIALISED, JOINED, PASSED, RELEASED, SIGNALS, START};
+            let is_plain = match row.kind {
+                PASSED => !is_open_pass(writer, &row),
+                kind => matches!(kind, START | CREATED | JOINED | INITIALISED | SIGNALS | RELEASED),
+            };
             if row.pins != 0 || !is_plain {
                 keep(writer, id, KEPT_WITH_NEXT);
             }
-            if mark_of(writer, id) == KEPT_WITH_NEXT {
-                keep(writer, row.prev, KEPT);
-            }
-            if mark_of(writer, row.prev) == KEPT_WITH_NEXT {
-                keep(writer, id, KEPT);
+            if mark_of(writer, row.prev) >= KEPT_WITH_NEXT {
+                // The reader takes the end of a segment that only ended holds for that of the one
+                // before it.
+                keep(writer, id, if row.kind == PASSED { KEPT_WITH_NEXT } else { KEPT });
                 // Which thread was joined there.
                 keep(writer, row.peer, KEPT);
+            }
+            if mark_of(writer, id) >= KEPT_WITH_NEXT {
+                keep(writer, row.prev, KEPT);
             }
         });
     }
@@ -175,23 +189,33 @@ impl Removal<'_> {
             if peer != 0 && (peer == prev || comes_before(writer, peer, &row, prev)) {
                 peer = 0;
             }
+            let is_own =
+                |prev| writer.get::<Segment>(prev).is_some_and(|it| it.thread == row.thread);
+            let is_others = prev != 0 && row.kind != segment_kind::MEETING && !is_own(prev);
+            if is_others && peer != 0 && comes_before(writer, prev, &row, peer) {
+                // All that the thread did before is left out, and what that came after comes before
+                // `peer`.
+                prev = 0;
+            }
             if !is_kept(row.mark) && (prev == 0 || peer == 0) {
                 writer.update::<Segment>(id, |row| row.mark = prev.max(peer));
                 return;
             }
-            if !is_kept(row.mark) {
-                keep(writer, id, KEPT);
-            }
             let mut kind = row.kind;
-            let is_own =
-                |prev| writer.get::<Segment>(prev).is_some_and(|it| it.thread == row.thread);
-            if prev != 0 && row.kind != segment_kind::MEETING && !is_own(prev) {
+            if !is_kept(row.mark) {
+                keep_alone(writer, id, KEPT);
+                // What is before it in the thread may be left out.
+                if ends_holds(kind) {
+                    kind = segment_kind::START;
+                }
+            }
+            if prev != 0 && is_others {
                 // All that the thread did before is left out, except which other thread it came after.
                 if peer == 0 {
                     (prev, peer, kind) = (0, prev, segment_kind::START);
                 } else {
                     // That takes a segment of its own, as which the one before will do.
-                    keep(writer, row.prev, KEPT);
+                    keep_alone(writer, row.prev, KEPT);
                     reorder(writer, row.prev, segment_kind::START, prev, 0);
                     prev = row.prev;
                 }

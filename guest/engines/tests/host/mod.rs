@@ -57,7 +57,11 @@ impl Host {
     }
 
     pub fn unlock(&mut self, thread: *mut ThreadState, lock: usize) {
-        assert!(state(thread).release(0x1000 * (1 + lock as u64)));
+        let (state, addr) = (state(thread), 0x1000 * (1 + lock as u64));
+        if state.orders(addr) {
+            self.core.hands_over(state, addr);
+        }
+        assert!(state.release(addr));
     }
 
     pub fn create(&mut self) -> *mut ThreadState {

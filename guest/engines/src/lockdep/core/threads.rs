@@ -132,10 +132,16 @@ impl Core {
         self.removal().reclaim_when_due();
     }
 
+    /// Has each hold removed that has ended, whatever depends on it: a fault that tests must find.
+    pub fn remove_holds_too_early(&mut self) {
+        self.reclaim.ended_holds.remove_too_early();
+    }
+
     fn removal(&mut self) -> Removal<'_> {
         Removal {
             writer: &mut self.recorder.writer,
             segments: &mut self.recorder.segments,
+            holds: &mut self.holds,
             reclaim: &mut self.reclaim,
         }
     }
