@@ -19,7 +19,8 @@ use crate::layout::{
 use crate::numbered;
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{
-    Awaited, EVIDENCE_PER_NODE, Evidence, Held, Hold, Node, Row, Segment, Stack, StackWords, Text, Thread, event,
+    Awaited, EVIDENCE_PER_NODE, Evidence, Held, Hold, Node, Row, Segment, Stack, StackWords, Text,
+    Thread, event,
 };
 
 /// Why a file is not a readable ledger.

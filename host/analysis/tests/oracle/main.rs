@@ -47,6 +47,7 @@ mod generate;
 mod observe;
 mod program;
 mod property;
+mod removal;
 mod repeat;
 mod rng;
 mod search;

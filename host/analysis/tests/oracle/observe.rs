@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use lockwright_analysis::finding::lock_kind::Subject;
 use lockwright_analysis::finding::{Finding, Grade, Kind, LockInfo, Report};
 use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::Hold;
 
 use crate::program::{Run, thread_name};
 use crate::search::{Cycle, barrier_of, end_of};
-use crate::story::Story;
+use crate::story::{self, Story};
 use crate::wakeups::{self, Kept};
 
 /// Room for the ledger of a program as small as these.
@@ -55,6 +56,38 @@ pub fn sleeps(run: &Run) -> BTreeSet<(String, String)> {
     let found = report.findings.iter().filter(|f| f.kind == Kind::SleepWithSpinlockHeld);
     let class = |finding: &Finding, i: usize| finding.locks[i].class.text.clone();
     found.map(|finding| (class(finding, 0), class(finding, 1))).collect()
+}
+
+/// Which rows are removed from a ledger while the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// None.
+    Nothing,
+    /// Those that no verdict depends on, whenever a thread ends or is joined, and at the end.
+    WhatIsNotNeeded,
+    /// All holds that have ended, too: the planted fault.
+    TooEarly,
+}
+
+/// The findings of a run, in short and sorted, and the number of holds that its ledger has.
+pub fn after(run: &Run, removal: Removal) -> (Vec<String>, usize) {
+    let tell = || {
+        let mut story = Story::with_room(LEDGER_BYTES);
+        match removal {
+            Removal::Nothing => story.remove_nothing(),
+            Removal::WhatIsNotNeeded => {}
+            Removal::TooEarly => story.remove_holds_too_early(),
+        }
+        story.tell(&run.story());
+        if removal != Removal::Nothing {
+            story.remove_now();
+        }
+        story
+    };
+    // Which of several threads is the example differs from report to report.
+    let mut findings = story::told(&tell().report());
+    findings.sort_unstable();
+    (findings, tell().ledger().rows::<Hold>().count())
 }
 
 fn report(run: &Run) -> (Report, Vec<u64>) {

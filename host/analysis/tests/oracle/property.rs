@@ -84,7 +84,7 @@ fn program(seed: u64, number: u64) -> Run {
     generated(seed, number, Extra::Events)
 }
 
-fn generated(seed: u64, number: u64, extra: Extra) -> Run {
+pub fn generated(seed: u64, number: u64, extra: Extra) -> Run {
     generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)), extra)
 }
 
@@ -115,7 +115,7 @@ fn programs_that_still_fail_do() {
     assert_eq!(failures.len(), OPEN.len() + OPEN_ONCE.len(), "{}", failures.join("\n"));
 }
 
-fn number(name: &str, default: u64) -> u64 {
+pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().expect(name))
 }
 

@@ -157,6 +157,24 @@ impl Story {
         }
     }
 
+    /// Has no row removed, however many there are.
+    #[allow(dead_code, reason = "the oracle's")]
+    pub fn remove_nothing(&mut self) {
+        self.core.reclaim_when_due();
+    }
+
+    /// Plants a fault: holds are removed that verdicts depend on.
+    #[allow(dead_code, reason = "the oracle's")]
+    pub fn remove_holds_too_early(&mut self) {
+        self.core.remove_holds_too_early();
+    }
+
+    /// Removes what is not needed.
+    #[allow(dead_code, reason = "the oracle's")]
+    pub fn remove_now(&mut self) {
+        self.core.reclaim_now();
+    }
+
     /// Tells all of `text`.
     pub fn tell(&mut self, text: &str) -> &mut Self {
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

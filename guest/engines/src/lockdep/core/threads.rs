@@ -127,6 +127,11 @@ impl Core {
         self.removal().reclaim_eagerly();
     }
 
+    /// Removes it now.
+    pub fn reclaim_now(&mut self) {
+        self.removal().reclaim();
+    }
+
     /// Has it removed when there is much again.
     pub fn reclaim_when_due(&mut self) {
         self.removal().reclaim_when_due();
