@@ -7,6 +7,7 @@ pub mod forced_unwind;
 pub mod modules;
 pub mod python;
 pub mod returned;
+mod rule_cache;
 mod scratch;
 pub mod stack_bounds;
 pub mod unwind;

@@ -415,7 +415,7 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
         }
     }
     if epoch != 0 && may_have_rules {
-        super::unwind::forget_rules();
+        super::rule_cache::forget_rules();
     }
     CHANGES.fetch_add(1, Relaxed);
 }

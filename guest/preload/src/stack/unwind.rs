@@ -4,12 +4,12 @@
 //! once (by `gimli`, in the tables of the module that the address lies in) and then cached.
 
 use core::arch::asm;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
 
 use super::cfi::{Cfa, Kept, Rules, rules_at};
-use super::{checked_read, modules, stack_bounds};
+use super::{checked_read, modules, rule_cache, stack_bounds};
 
 /// How to get from a frame to its caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,26 +91,9 @@ impl Packed {
     }
 }
 
-/// Direct-mapped rule cache. An entry is (pc ^ bits, bits): two relaxed words that only agree if
-/// they were stored together, so that racing writers cannot mix two rules.
-const CACHE: usize = 8192;
-static RULES: [[AtomicU64; 2]; CACHE] = [const { [const { AtomicU64::new(0) }; 2] }; CACHE];
-
-fn slot(pc: u64) -> &'static [AtomicU64; 2] {
-    &RULES[(pc.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize]
-}
-
-/// Forgets all rules: a module was unloaded, its addresses may come to mean something else.
-pub fn forget_rules() {
-    for [key, bits] in &RULES {
-        key.store(0, Relaxed);
-        bits.store(0, Relaxed);
-    }
-}
-
 #[inline(always)]
 fn rule(pc: u64) -> Packed {
-    let [key, bits] = slot(pc);
+    let [key, bits] = rule_cache::slot(pc);
     let cached = bits.load(Relaxed);
     if cached != 0 && key.load(Relaxed) ^ cached == pc {
         return Packed(cached);
@@ -121,7 +104,7 @@ fn rule(pc: u64) -> Packed {
 #[cold]
 #[inline(never)]
 fn new_rule(pc: u64) -> Packed {
-    let [key, bits] = slot(pc);
+    let [key, bits] = rule_cache::slot(pc);
     let packed = look_up(pc).map_or(Rule::End.pack() | UNKNOWN, Rule::pack);
     bits.store(packed, Relaxed);
     key.store(pc ^ packed, Relaxed);

@@ -3,14 +3,16 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::types::OwnType;
 use crate::debugobjects::pools::{map, unmap};
 
-/// Room for a type, null if there is none: pages, taken piece by piece.
-pub fn allocate() -> *mut OwnType {
+/// Room for a type, which is a `T`; null if there is none: pages, taken piece by piece.
+pub fn allocate<T>() -> *mut T {
     const PAGE: usize = 4096;
-    const PIECE: usize = size_of::<OwnType>().next_multiple_of(align_of::<OwnType>());
-    const { assert!(2 * PIECE <= PAGE) };
+    let piece_size = const {
+        let size = size_of::<T>().next_multiple_of(align_of::<T>());
+        assert!(2 * size <= PAGE);
+        size
+    };
     /// The next piece; 0: of a page that is still to be mapped.
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     loop {
@@ -26,10 +28,10 @@ pub fn allocate() -> *mut OwnType {
             }
             piece => (piece, null_mut()),
         };
-        let after = piece + PIECE;
-        let has_room = (piece % PAGE) + 2 * PIECE <= PAGE;
+        let after = piece + piece_size;
+        let has_room = (piece % PAGE) + 2 * piece_size <= PAGE;
         if NEXT.compare_exchange(next, if has_room { after } else { 0 }, Relaxed, Relaxed).is_ok() {
-            return piece as *mut OwnType;
+            return piece as *mut T;
         }
         if !page.is_null() {
             // SAFETY: mapped above, and nobody has it.

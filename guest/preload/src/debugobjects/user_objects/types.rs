@@ -121,7 +121,7 @@ unsafe fn publish(
     at: u64,
     told: &Told,
 ) -> Option<&'static OwnType> {
-    let new = allocate();
+    let new = allocate::<OwnType>();
     if new.is_null() {
         return None;
     }

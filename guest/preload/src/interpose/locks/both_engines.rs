@@ -11,8 +11,8 @@ use libc::{
 use lockwright_ledger::rows::meter::wait_kind;
 
 use crate::callsite::Return;
-use crate::interpose::engine::Lock;
-use crate::lockmeter::acquire::may_recur;
+use crate::lockdep::acquire::Watched;
+use crate::lockmeter::acquire::{Counted, may_recur};
 use crate::lockmeter::wait::{self, Contended, Owner};
 use crate::lockmeter::{Target, cond, hold, is_wanted, rwlock, spot, subject, sync_waits, tls};
 use crate::os::deadline;
@@ -36,7 +36,7 @@ mod lockdep {
 ///
 /// # Safety
 /// The caller's lock.
-pub unsafe fn acquire<L: Lock>(
+pub unsafe fn acquire<L: Watched + Counted>(
     lock: *mut L,
     mode: u16,
     site: u64,
