@@ -294,6 +294,7 @@ const ASKED_BY_PRELOAD: &[&str] = &[
 
 /// All that the swap library does.
 const ASKED_BY_SWAP: &[&str] = &[
+    "_r_debug",
     "__pthread_register_cancel",
     "__pthread_unregister_cancel",
     "__pthread_unwind_next",
@@ -302,8 +303,6 @@ const ASKED_BY_SWAP: &[&str] = &[
     "abort",
     "clock_gettime",
     "dl_iterate_phdr",
-    "dlsym",
-    "dlvsym",
     "environ",
     "gnu_get_libc_version",
     "pthread_condattr_destroy",
