@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::annotations::CIRCULAR;
 use crate::harness::{
     FOUND, Scratch, build, build_by, check, installed, native, program, run, skip, target_tmp,
     tool, under,
 };
+use crate::kinds::annotations::CIRCULAR;
 
 /// Runs it alone and under the tool, with a library loaded before the C library's or none, and
 /// compares.

@@ -375,7 +375,7 @@ fn states_are_the_engines() {
     );
 }
 
-/// Programs that docs/objects.md shows are files, which tests/e2e/own_objects.rs runs, or an
+/// Programs that docs/objects.md shows are files, which tests/e2e/lives/own_objects.rs runs, or an
 /// example that rustdoc does.
 #[test]
 fn shown_programs_are_files() {

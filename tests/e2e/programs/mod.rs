@@ -4,8 +4,13 @@
 //!
 //! [`table`] has a row for each, [`known`] judges the findings.
 
+pub mod bkl_fs;
+pub mod browser;
+pub mod build_driver;
 mod directory;
 pub mod known;
+pub mod mariadb;
+pub mod memcached;
 mod proxies;
 pub mod servers;
 mod table;

@@ -391,7 +391,7 @@ fn the_page_has_every_fault_and_its_test() {
     let tests = [
         include_str!("compat.rs"),
         include_str!("model.rs"),
-        include_str!("../../../../tests/e2e/lockmeter_faults.rs"),
+        include_str!("../../../../tests/e2e/output/lockmeter_faults.rs"),
         include_str!("../../../../tests/e2e/meter/full.rs"),
         include_str!("../../../../tests/e2e/meter/inflation.rs"),
         include_str!("../../../../tests/e2e/meter/times.rs"),

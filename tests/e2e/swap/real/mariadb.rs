@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::Arm;
 use crate::harness::Scratch;
-use crate::mariadb::{
+use crate::programs::mariadb::{
     ACCOUNTS, BALANCE, CLIENTS, Served, Tools, at_once, create, script, serve, transfer,
 };
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Arm;
 use crate::harness::{installed, native, signal, until};
-use crate::memcached::{Server, serve, transcripts};
+use crate::programs::memcached::{Server, serve, transcripts};
 
 pub fn work(arm: &Arm) {
     // What the same clients hear of a server on the C library's locks.

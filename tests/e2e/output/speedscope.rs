@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::browser::Browser;
 use crate::harness::{Scratch, program, skip, target_tmp, under};
+use crate::programs::browser::Browser;
 
 /// Total and own weight, as shown, by the frame's name.
 type Shown = Vec<(String, String, String)>;

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::annotations::CIRCULAR;
-use crate::doctor::doctor;
 use crate::harness::{
     FOUND, build, check, check_with, installed, lock_names, native, signal, skip, target_tmp,
     tests_dir, under,
 };
+use crate::kinds::annotations::CIRCULAR;
+use crate::output::doctor::doctor;
 
 /// A library, and what doctor is to report about it.
 struct Library {

@@ -1,9 +1,9 @@
 //! Rust's locks, which are made of futexes, annotated by `lockwright::traced` and
 //! `lockwright::sync`.
 
-use crate::annotations::{CIRCULAR, finds};
 use crate::golden::golden;
 use crate::harness::{FOUND, check, check_with, example, native};
+use crate::kinds::annotations::{CIRCULAR, finds};
 use crate::meter::run::{EXACT, How, meter, repeatedly};
 
 /// `lockwright run`: both tools at once.

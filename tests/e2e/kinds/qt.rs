@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::annotations::CIRCULAR;
 use crate::harness::{
     FOUND, Run, installed, lock_names, native, signal, told_of_library, under, until,
 };
+use crate::kinds::annotations::CIRCULAR;
 
 const FLAGS: &[&str] = &[
     "-fPIC",

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::annotations::CIRCULAR;
 use crate::harness::{FOUND, Run, Scratch, build, check, lock_names, native, under};
+use crate::kinds::annotations::CIRCULAR;
 
 const SOURCE: &str = "glib_newer.c";
 

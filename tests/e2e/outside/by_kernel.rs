@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::executable;
 use crate::harness::{Run, Scratch, program, run, skip, tool};
 
-#[path = "../../host/report/tests/schema/mod.rs"]
+#[path = "../../../host/report/tests/schema/mod.rs"]
 mod schema;
 
 /// The tool with its helper in the same directory, if the kernel lets us load BPF programs. Else

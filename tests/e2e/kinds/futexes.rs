@@ -88,7 +88,7 @@ fn parking_lot() -> &'static Path {
         let root = tests_dir().join("..").canonicalize().expect("the source tree");
         let folder = target_tmp().join("futex_parking_lot");
         fs::create_dir_all(folder.join("src")).expect("folder");
-        let source = include_str!("../programs/futex_parking_lot.rs");
+        let source = include_str!("../../programs/futex_parking_lot.rs");
         fs::write(folder.join("src/main.rs"), source).expect("written");
         let manifest = "[package]\nname = \"futex_parking_lot\"\nversion = \"0.0.0\"\n\
             edition = \"2024\"\n[workspace]\n[dependencies]\nparking_lot = \"0.13\"\n\

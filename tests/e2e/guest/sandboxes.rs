@@ -10,13 +10,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::annotations::CIRCULAR;
-use crate::doctor::doctor;
 use crate::executable;
 use crate::harness::{
     FOUND, Run, Scratch, check, installed, lock_names, program, run, signal, skip, tests_dir, tool,
     under, until,
 };
+use crate::kinds::annotations::CIRCULAR;
+use crate::output::doctor::doctor;
 
 fn acquisitions(run: &Run) -> Vec<u64> {
     let processes = run.report()["processes"].as_array().unwrap();

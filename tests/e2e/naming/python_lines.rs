@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::golden::golden_findings;
 use crate::harness::{FOUND, Job, Scratch, check_with, tests_dir};
-use crate::semaphores::{is_python_watched, python_itself};
+use crate::kinds::semaphores::{is_python_watched, python_itself};
 
 /// Whether the lines of this Python's functions are known, which depends on its version.
 fn has_lines() -> bool {

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::doctor::doctor_under;
 use crate::harness::{FOUND, Run, build, check, check_with, program, under};
+use crate::output::doctor::doctor_under;
 
 const RIGHT: [&str; 9] = [
     "twice",

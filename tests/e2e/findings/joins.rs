@@ -1,8 +1,8 @@
 //! Threads that are joined with a lock held. Each program that is wrong has a twin that is not.
 
+use crate::findings::missed::{Row, is_told};
 use crate::golden::golden;
 use crate::harness::{check, check_with, lock_names, program};
-use crate::missed::{Row, is_told};
 
 /// The expected findings.
 const TOLD: &[Row] = &[

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::annotations::CIRCULAR;
 use crate::harness::{FOUND, check, lock_names, native, target_tmp, tests_dir};
+use crate::kinds::annotations::CIRCULAR;
 use crate::meter::run::{EXACT, How, meter};
 
 /// Where cargo has the source of `threadpool`.
@@ -61,7 +61,7 @@ fn pool() -> &'static Path {
                  [dependencies]\nnum_cpus = \"1.13\"\n{lockwright}"
             ),
         );
-        write("src/main.rs", include_str!("../programs/pool.rs"));
+        write("src/main.rs", include_str!("../../programs/pool.rs"));
         write(
             "Cargo.toml",
             &format!(

@@ -3,8 +3,8 @@
 
 use serde_json::json;
 
-use crate::browser::Browser;
 use crate::harness::{Scratch, program, tool};
+use crate::programs::browser::Browser;
 
 /// A page of the demo.
 fn page(scratch: &Scratch) -> std::path::PathBuf {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::annotations::{CIRCULAR, finds};
 use crate::harness::{Run, build_by, check, functions, installed, native, under};
+use crate::kinds::annotations::{CIRCULAR, finds};
 
 /// What each compiler makes of the program, with the runtime of its own.
 fn programs() -> Vec<PathBuf> {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::annotations::{CIRCULAR, finds};
 use crate::harness::{FOUND, Run, build, check, functions, lock_names, native, skip, under};
+use crate::kinds::annotations::{CIRCULAR, finds};
 
 /// How a program is built with GLib, and what has its headers.
 const FLAGS: &[&str] =

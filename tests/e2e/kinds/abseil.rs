@@ -1,7 +1,7 @@
 //! Abseil's mutexes, which are no pthread locks, are seen where they are of the shared library.
 
-use crate::annotations::CIRCULAR;
 use crate::harness::{FOUND, Run, functions, lock_names, told_of_library};
+use crate::kinds::annotations::CIRCULAR;
 
 const FLAGS: &[&str] = &["-labsl_synchronization", "-labsl_time"];
 

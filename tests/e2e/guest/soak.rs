@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use lockwright_ledger::Ledger;
 
 use crate::harness::{Running, Scratch, check, ledgers, native, repeats};
-use crate::mariadb::{Served, Tools, serve};
 use crate::programs::known;
+use crate::programs::mariadb::{Served, Tools, serve};
 
 /// How long it soaks if `LOCKWRIGHT_SOAK_SECONDS` does not say: in `cargo xtask test --all`, and else.
 const WHOLE_SECONDS: u32 = 120;

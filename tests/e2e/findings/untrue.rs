@@ -2,9 +2,9 @@
 //! handed on, coroutines, pairs in an order of the program's own, kept locks that nobody needs.
 //! Each has a twin that is truly wrong.
 
+use crate::findings::missed::{Row, is_told};
 use crate::golden::golden;
 use crate::harness::{check, check_with, program};
-use crate::missed::{Row, is_told};
 
 /// The expected findings.
 const TOLD: &[Row] = &[

@@ -1,9 +1,9 @@
 //! GLib's bit locks: known by their words and bits, and no longer than the memory that these are in.
 
-use crate::annotations::CIRCULAR;
-use crate::glib::{glib_program, told_by};
 use crate::golden::golden_findings;
 use crate::harness::{FOUND, Run, check, lock_names, under};
+use crate::kinds::annotations::CIRCULAR;
+use crate::kinds::glib::{glib_program, told_by};
 
 fn told(what: &str) -> Option<Run> {
     told_by("glib_bits.c", what)

@@ -1,8 +1,8 @@
 //! One-time initialisation by GLib's GOnce or a gate: it is held while that is done, and others wait for it.
 
-use crate::glib::{glib_program, told_by};
 use crate::golden::golden_findings;
 use crate::harness::{FOUND, check, lock_names, under};
+use crate::kinds::glib::{glib_program, told_by};
 
 const SOURCE: &str = "glib_once.c";
 

@@ -1,8 +1,8 @@
 //! A program gets all keys of thread-specific data that there are; the ends of its threads are
 //! noticed all the same.
 
-use crate::annotations::CIRCULAR;
 use crate::harness::{Run, check, native, program, under};
+use crate::kinds::annotations::CIRCULAR;
 
 fn of_kind<'r>(run: &'r Run, kind: &str) -> Vec<&'r serde_json::Value> {
     run.findings().iter().filter(|finding| finding["kind"] == kind).collect()

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::annotations::CIRCULAR;
 use crate::harness::{FOUND, check, lock_names, native, target_tmp, tests_dir, under};
+use crate::kinds::annotations::CIRCULAR;
 
 /// A program of `tests/projects/parking_lot`.
 fn program(name: &str) -> PathBuf {

@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::errors::Tmpfs;
 use crate::harness::{Run, Scratch, build, ledgers, program, run, tool, under};
+use crate::output::errors::Tmpfs;
 
 /// Processes that keep all processors busy.
 struct Burners(Vec<Child>);

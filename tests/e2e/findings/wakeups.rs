@@ -1,9 +1,9 @@
 //! Waits for a signal or a post that may never come: with a lock kept that the signaller needs,
 //! where the signal can be missed, and where another takes it. Each has twins with nothing wrong.
 
+use crate::findings::missed::{Row, is_told};
 use crate::golden::golden;
 use crate::harness::{check, program};
-use crate::missed::{Row, is_told};
 
 const KEPT: &str = "wait-with-lock-held";
 

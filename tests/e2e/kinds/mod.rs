@@ -1,0 +1,22 @@
+//! Each kind of lock, and each library that has locks of its own, is watched.
+
+pub mod abseil;
+pub mod annotations;
+pub mod barriers;
+pub mod c11;
+pub mod c_locks;
+pub mod cxx;
+pub mod futexes;
+pub mod glib;
+pub mod glib_bits;
+pub mod glib_newer;
+pub mod glib_once;
+pub mod hidden;
+pub mod loader;
+pub mod onces;
+pub mod openmp;
+pub mod parking_lot;
+pub mod qt;
+pub mod readers;
+pub mod semaphores;
+pub mod threadpool;

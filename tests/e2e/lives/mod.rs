@@ -1,0 +1,7 @@
+//! The lives of locks and other objects.
+
+pub mod allocations;
+pub mod ends;
+pub mod object_types;
+pub mod objects;
+pub mod own_objects;

@@ -1,0 +1,16 @@
+//! The commands, their options, and the files and pages they write.
+
+pub mod ci;
+pub mod complete;
+pub mod cost_line;
+pub mod doctor;
+pub mod errors;
+pub mod lockmeter_faults;
+pub mod merge;
+pub mod meter_command;
+pub mod meter_diff;
+pub mod options;
+pub mod pages;
+pub mod requests;
+pub mod speedscope;
+pub mod tune;

@@ -1,0 +1,5 @@
+//! Processes that are looked at from outside: that hang already, or whose waits the kernel tells.
+
+pub mod attach;
+pub mod by_kernel;
+pub mod traced;
