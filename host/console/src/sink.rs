@@ -142,7 +142,7 @@ impl Sink {
 }
 
 /// What passes in a text that has colours or none.
-pub const fn styles(colour: bool) -> Styles {
+const fn styles(colour: bool) -> Styles {
     if colour { Styles::Sgr } else { Styles::None }
 }
 

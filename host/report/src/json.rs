@@ -17,7 +17,7 @@ use lockwright_analysis::finding::{
     StuckSignaller, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
-use lockwright_analysis::merge::{Merged, Run};
+use lockwright_analysis::merge::Run;
 use lockwright_console::plain;
 
 /// Value of `schema`.
@@ -226,29 +226,28 @@ pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
 
 /// As [`render_with`], with the verdicts of the user's files.
 pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> String {
-    plain::json_text(&document(judged, metered))
+    plain::json_text(&document(judged, metered, None))
 }
 
-/// As [`render_judged`], written out as it is made.
+/// As [`render_judged`], written out as it is made, and with the runs that the findings are of if they
+/// are of several.
 ///
 /// # Errors
 /// If `out` cannot be written to.
 pub fn write_judged(
     judged: &Judged<'_>,
     metered: Option<&MeterReport>,
+    runs: Option<&[Run]>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    plain::write_json(&document(judged, metered), out)
+    plain::write_json(&document(judged, metered, runs), out)
 }
 
-/// As [`render_judged`], of what several runs make together.
-pub fn render_merged(judged: &Judged<'_>, merged: &Merged) -> String {
-    let mut document = document(judged, None);
-    document.runs = Some(&merged.runs);
-    plain::json_text(&document)
-}
-
-fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Document<'r> {
+fn document<'r>(
+    judged: &'r Judged<'_>,
+    metered: Option<&'r MeterReport>,
+    runs: Option<&'r [Run]>,
+) -> Document<'r> {
     let report = judged.report;
     let rule = |(rule, matched)| Suppression::new(rule, Some(matched));
     Document {
@@ -264,7 +263,7 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         modules: coverage_json::modules(&report.modules),
         findings: judged.all().map(JudgedFinding::new).collect(),
         waiting: report.waiting.iter().map(WaitingOut::new).collect(),
-        runs: None,
+        runs,
         suppressions: judged.rules_told().map(rule).collect(),
         suppressed: Suppressed {
             file: judged.suppressed_by(Source::File),

@@ -5,8 +5,9 @@ mod schema;
 
 use lockwright_analysis::finding::Origin;
 use lockwright_analysis::finding::*;
-use lockwright_analysis::merge::{Merged, Run};
-use lockwright_report::json::{render, render_judged, render_merged};
+use lockwright_analysis::merge::Run;
+use lockwright_report::json::{render, render_judged};
+use lockwright_report::reports::{Findings, Report as _};
 use lockwright_report::verdict::Policy;
 use samples::report;
 use schema::{errors, load};
@@ -76,10 +77,10 @@ fn merged_reports_fit_the_schema() {
         finding.origins = vec![origin; finding.steps.len()];
     }
     let runs = vec![Run { name: "kept".into(), pids: vec![4001, 4002] }];
-    let merged = Merged { report, runs };
     let policy = Policy::default();
-    let text = render_merged(&policy.judge(&merged.report), &merged);
-    let value: Value = serde_json::from_str(&text).unwrap();
+    let mut text = Vec::new();
+    Findings::new(&policy.judge(&report), false).of_runs(&runs).json(&mut text).unwrap();
+    let value: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
     assert_eq!(value["findings"][0]["origins"][0]["run"], 2);
 }

@@ -17,7 +17,7 @@ use lockwright_analysis::finding::coverage::Gap;
 use lockwright_analysis::merge::{Given, merge_with};
 use lockwright_analysis::progress::{Progress, Silent};
 use lockwright_console::error::{Error, Result};
-use lockwright_report::reports::Merge;
+use lockwright_report::reports::Findings;
 
 /// Runs the command.
 ///
@@ -38,13 +38,8 @@ pub fn run(args: &MergeArgs) -> Result<Ending> {
     merged.report.summary.completeness.gaps.append(&mut missing);
     drop(progress);
     let judged = output.verdicts.judge(&merged.report);
-    let report = Merge {
-        judged: &judged,
-        all: output.verdicts.all,
-        merged: &merged,
-        ledgers: &ledgers,
-        symbols: &symbols,
-    };
+    let report =
+        Findings::new(&judged, output.verdicts.all).of_runs(&merged.runs).of(&ledgers, &symbols);
     let files = output.sinks.write_files(&report);
     let shown = output.sinks.show(&report);
     let rest = output.finish(&merged.report, &ledgers);

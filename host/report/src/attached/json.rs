@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Attached;
 use super::words::{holder, kind_name, object};
 use lockwright_analysis::attached::{Holder, State, Thread, Verdict, Wait};
+use lockwright_console::plain;
 
 /// Raised when a field changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -22,7 +23,7 @@ pub fn render(attached: &Attached) -> String {
         "verdicts": verdicts,
         "threads": threads,
     });
-    format!("{document:#}\n")
+    plain::json_text(&document)
 }
 
 fn verdict(verdict: &Verdict) -> Value {

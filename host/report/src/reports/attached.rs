@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Look, Report, write_json};
+use super::{Look, Report};
 use crate::attached::{Attached, json, text};
 
 impl Report for Attached {
@@ -11,7 +11,7 @@ impl Report for Attached {
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(json::render(self), out)
+        out.write_all(json::render(self).as_bytes())
     }
 
     fn html(&self) -> Option<String> {

@@ -1,9 +1,10 @@
-//! What was found in a run, and what was measured in the same run.
+//! What was found in a run and measured in it, or what several runs make together.
 
 use std::io::{self, Write};
 
 use lockwright_analysis::finding::Finding;
 use lockwright_analysis::lockmeter::model::MeterReport;
+use lockwright_analysis::merge::Run;
 use lockwright_analysis::model::Symbolise;
 use lockwright_ledger::Ledger;
 
@@ -12,13 +13,14 @@ use crate::verdict::Judged;
 use crate::{html, json, listing, text};
 
 /// The report of `lockwright check`. With a measurement it is the report of `lockwright run`, whose
-/// text is another one.
+/// text is another one. With runs it is that of `lockwright merge`.
 pub struct Findings<'r> {
     judged: &'r Judged<'r>,
     all: bool,
     is_told: &'r dyn Fn(&Finding) -> bool,
     goes_on: bool,
     measured: Option<&'r MeterReport>,
+    runs: Option<&'r [Run]>,
     ledgers: &'r [Ledger],
     symbols: &'r [&'r dyn Symbolise],
 }
@@ -32,6 +34,7 @@ impl<'r> Findings<'r> {
             is_told: &|_| true,
             goes_on: false,
             measured: None,
+            runs: None,
             ledgers: &[],
             symbols: &[],
         }
@@ -50,6 +53,12 @@ impl<'r> Findings<'r> {
         Self { measured, ..self }
     }
 
+    /// The same, of these runs together.
+    #[must_use]
+    pub fn of_runs(self, runs: &'r [Run]) -> Self {
+        Self { runs: Some(runs), ..self }
+    }
+
     /// The same, of which the text tells those alone of which `is_told` is true. Others have been
     /// shown before, if it `goes_on`.
     #[must_use]
@@ -66,7 +75,7 @@ impl Report for Findings<'_> {
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        json::write_judged(self.judged, self.measured, out)
+        json::write_judged(self.judged, self.measured, self.runs, out)
     }
 
     fn html(&self) -> Option<String> {
@@ -76,7 +85,7 @@ impl Report for Findings<'_> {
             metered: self.measured,
             every_wait: &[],
             graphs: &listing::lock_graphs(self.ledgers, self.symbols),
-            runs: &[],
+            runs: self.runs.unwrap_or(&[]),
         }))
     }
 }

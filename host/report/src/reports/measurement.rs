@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::traced::{EveryWait, KernelReport};
 
-use super::{Look, Report, write_json};
+use super::{Look, Report};
 use crate::html;
 use crate::lockmeter::view::{Compat, View};
 use crate::lockmeter::{compat, json, text};
@@ -48,7 +48,7 @@ impl Report for Measurement<'_> {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.kernel {
             Some(KernelToo { waits, kernel }) => {
-                write_json(render_every_wait_json(self.report, waits, kernel), out)
+                out.write_all(render_every_wait_json(self.report, waits, kernel).as_bytes())
             }
             None => json::write(self.report, out),
         }

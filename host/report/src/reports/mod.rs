@@ -4,18 +4,13 @@ mod attached;
 mod comparison;
 mod findings;
 mod measurement;
-mod merged;
 mod traced;
 
 use std::io::{self, Write};
 
-use lockwright_console::plain;
-use lockwright_console::sink::styles;
-
 pub use comparison::Compared;
 pub use findings::Findings;
 pub use measurement::{KernelToo, Measurement};
-pub use merged::Merge;
 pub use traced::{FutexWaits, KernelLocks};
 
 /// How a text is to look.
@@ -40,9 +35,4 @@ pub trait Report {
 
     /// For a browser; `None`: there is no page of this report.
     fn html(&self) -> Option<String>;
-}
-
-/// Writes a JSON document that is there already, without the control characters in its strings.
-fn write_json(document: String, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(plain::text(&plain::json(document), styles(false)).as_bytes())
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use lockwright_analysis::traced::{FutexReport, KernelReport};
 
-use super::{Look, Report, write_json};
+use super::{Look, Report};
 use crate::traced::{
     TracedView, render_futexes, render_futexes_json, render_kernel, render_kernel_compat,
     render_kernel_json,
@@ -29,7 +29,7 @@ impl Report for KernelLocks<'_> {
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(render_kernel_json(self.report), out)
+        out.write_all(render_kernel_json(self.report).as_bytes())
     }
 
     fn html(&self) -> Option<String> {
@@ -51,7 +51,7 @@ impl Report for FutexWaits<'_> {
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(render_futexes_json(self.report), out)
+        out.write_all(render_futexes_json(self.report).as_bytes())
     }
 
     fn html(&self) -> Option<String> {

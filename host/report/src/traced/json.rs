@@ -10,6 +10,7 @@ use lockwright_analysis::finding::Frame;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::traced::futexes::{FutexLock, StillWaiting};
 use lockwright_analysis::traced::{EveryWait, FutexReport, KernelReport, Lost, Waits};
+use lockwright_console::plain;
 
 /// Raised when a field changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -19,7 +20,7 @@ pub fn render_kernel(report: &KernelReport) -> String {
     let mut document = kernel(report);
     document["schema"] = json!("lockwright-kernel");
     document["version"] = json!(VERSION);
-    format!("{document:#}\n")
+    plain::json_text(&document)
 }
 
 fn kernel(report: &KernelReport) -> Value {
@@ -38,7 +39,7 @@ pub fn render_every_wait(
     let wait = |wait: &EveryWait<'_>| json!({ "of": waited::of(&wait.lock), "what": waited::what(&wait.lock), "waits": wait.waits });
     document["every_wait"] = waits.iter().map(wait).collect();
     document["kernel"] = kernel(report);
-    format!("{document:#}\n")
+    plain::json_text(&document)
 }
 
 /// The document on futexes.
@@ -63,7 +64,7 @@ pub fn render_futexes(report: &FutexReport) -> String {
         "waiting": waiting,
         "lost": lost(&report.lost),
     });
-    format!("{document:#}\n")
+    plain::json_text(&document)
 }
 
 fn lost(lost: &Lost) -> Value {
