@@ -74,16 +74,16 @@ impl Lines for Evidence {
 impl Lines for Remedy {
     fn lines(&self, involved: &Involved<'_>) -> Vec<String> {
         let line = match self {
-        Self::BlockSignal { signal, lock } => format!(
-            "block {} while {} is held (pthread_sigmask)",
-            signal::name(*signal),
-            involved.lock(*lock)
-        ),
-        Self::LessInHandler => {
-            "or do in the handler only what is async-signal-safe: set a flag, or write to a pipe or \
-             eventfd; or take the signal in a thread of its own, with sigwait or signalfd"
-                .to_owned()
-        }
+            Self::BlockSignal { signal, lock } => format!(
+                "block {} while {} is held (pthread_sigmask)",
+                signal::name(*signal),
+                involved.lock(*lock)
+            ),
+            Self::LessInHandler => {
+                "or do in the handler only what is async-signal-safe: set a flag, or write to a pipe or \
+                 eventfd; or take the signal in a thread of its own, with sigwait or signalfd"
+                    .to_owned()
+            }
         };
         vec![line]
     }

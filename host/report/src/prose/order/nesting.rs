@@ -21,18 +21,18 @@ pub fn title(classes: &[Name]) -> String {
 impl Lines for Evidence {
     fn lines(&self, _: &Involved<'_>) -> Vec<String> {
         let line = match self {
-        Self::Pairs { ascending, descending } => format!(
-            "of {} nested pairs, {ascending} ascend in address and {descending} descend",
-            ascending + descending
-        ),
-        Self::NoPairBothWays => {
-            "no pair was taken both ways in this run, but nothing keeps it from that".to_owned()
-        }
-        Self::PairsBothWaysRead => {
-            "the pairs taken both ways do not deadlock: one of the two is only read, for which these readers \
-             do not wait"
-                .to_owned()
-        }
+            Self::Pairs { ascending, descending } => format!(
+                "of {} nested pairs, {ascending} ascend in address and {descending} descend",
+                ascending + descending
+            ),
+            Self::NoPairBothWays => {
+                "no pair was taken both ways in this run, but nothing keeps it from that".to_owned()
+            }
+            Self::PairsBothWaysRead => {
+                "the pairs taken both ways do not deadlock: one of the two is only read, for which these readers \
+                 do not wait"
+                    .to_owned()
+            }
         };
         vec![line]
     }

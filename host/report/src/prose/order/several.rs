@@ -20,42 +20,42 @@ impl Lines for Evidence {
         let lock = |lock| involved.lock(lock);
         let n = involved.steps();
         let line = match self {
-        Self::NoProcessAlone => format!("no process alone took {} orders", all(n)),
-        Self::TakenInProcess { step, acquired } => format!(
-            "{}: {} took {}, then {}",
-            involved.origin(*step),
-            thread(*step),
-            lock(*step),
-            quote(acquired)
-        ),
-        Self::Variables => {
-            "each of these is one variable: a process that did all of this, in several threads at once, would deadlock"
-                .to_owned()
-        }
-        Self::NotComparable => {
-            "locks and threads of different processes cannot be compared: judged by lock class"
-                .to_owned()
-        }
-        Self::GateOfAProcess { steps: [a, b], gate } => format!(
-            "{} and {} both hold {}, of which each process has but one",
-            involved.origin(*a),
-            involved.origin(*b),
-            quote(gate)
-        ),
-        Self::NewInProcess { step } => format!(
-            "{} was new in {}: nobody else could know it",
-            lock(*step),
-            involved.origin(*step)
-        ),
-        Self::Runs(runs) => {
-            let runs: Vec<String> =
-                runs.iter().map(|(run, name)| format!("run {run} is {name}")).collect();
-            runs.join(", ")
-        }
-        Self::PlacesCut => "too many combinations of places to look at all of them".to_owned(),
-        Self::DifferentBuilds => {
-            "the runs are of different builds: variables are matched by their names".to_owned()
-        }
+            Self::NoProcessAlone => format!("no process alone took {} orders", all(n)),
+            Self::TakenInProcess { step, acquired } => format!(
+                "{}: {} took {}, then {}",
+                involved.origin(*step),
+                thread(*step),
+                lock(*step),
+                quote(acquired)
+            ),
+            Self::Variables => {
+                "each of these is one variable: a process that did all of this, in several threads at once, would deadlock"
+                    .to_owned()
+            }
+            Self::NotComparable => {
+                "locks and threads of different processes cannot be compared: judged by lock class"
+                    .to_owned()
+            }
+            Self::GateOfAProcess { steps: [a, b], gate } => format!(
+                "{} and {} both hold {}, of which each process has but one",
+                involved.origin(*a),
+                involved.origin(*b),
+                quote(gate)
+            ),
+            Self::NewInProcess { step } => format!(
+                "{} was new in {}: nobody else could know it",
+                lock(*step),
+                involved.origin(*step)
+            ),
+            Self::Runs(runs) => {
+                let runs: Vec<String> =
+                    runs.iter().map(|(run, name)| format!("run {run} is {name}")).collect();
+                runs.join(", ")
+            }
+            Self::PlacesCut => "too many combinations of places to look at all of them".to_owned(),
+            Self::DifferentBuilds => {
+                "the runs are of different builds: variables are matched by their names".to_owned()
+            }
         };
         vec![line]
     }
