@@ -52,6 +52,11 @@ impl Reclaim {
     pub(super) const fn new() -> Self {
         Self { due_at: LEAST, is_eager: false, ended_holds: EndedHolds::new() }
     }
+
+    /// Has it done whenever a thread ends or is joined, or when there is much again.
+    pub(super) fn set_eager(&mut self, is_eager: bool) {
+        self.is_eager = is_eager;
+    }
 }
 
 /// What is looked at and changed at one time.
@@ -63,16 +68,6 @@ pub(super) struct Removal<'a> {
 }
 
 impl Removal<'_> {
-    /// Has it done whenever a thread ends or is joined: for tests that nothing follows from it.
-    pub fn reclaim_eagerly(&mut self) {
-        self.reclaim.is_eager = true;
-    }
-
-    /// Has it done when there is much again.
-    pub fn reclaim_when_due(&mut self) {
-        self.reclaim.is_eager = false;
-    }
-
     /// Takes off the record what is not needed, if there is much.
     pub(super) fn reclaim_if_due(&mut self) {
         let segments = self.writer.count_of::<Segment>();

@@ -124,7 +124,7 @@ impl Core {
     /// Has what is not needed removed whenever a thread ends or is joined: for tests that nothing
     /// follows from it.
     pub fn reclaim_eagerly(&mut self) {
-        self.removal().reclaim_eagerly();
+        self.reclaim.set_eager(true);
     }
 
     /// Removes it now.
@@ -134,7 +134,7 @@ impl Core {
 
     /// Has it removed when there is much again.
     pub fn reclaim_when_due(&mut self) {
-        self.removal().reclaim_when_due();
+        self.reclaim.set_eager(false);
     }
 
     /// Has each hold removed that has ended, whatever depends on it: a fault that tests must find.
