@@ -8,9 +8,9 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{self, finding_kind, mode, thread_state};
 
 use super::clocks::monotonic_ns;
-use super::outlook::{Outlook, Scene};
+use super::hang::outlook::{Outlook, Scene};
+use super::hang::tasks::{self, Doing, Switches, Task};
 use super::output::Output;
-use super::tasks::{self, Doing, Switches, Task};
 use crate::args::OnDeadlock;
 use crate::ledger_dir::{glance_at, is_own, writer_of, writer_of_annex};
 use lockwright_analysis::analyse;

@@ -28,15 +28,12 @@ mod watch;
 use clap::Parser;
 use lockwright_console::{inherited, own_stack, streams, usage_error};
 
-use hang::{busy, outlook, tasks};
-use prices::calibrate;
 use usage::{shipped_rules, version};
-use watch::{child, end_file, engines, follow, generated_code, preload, unwatched};
 
 pub use check::{Checked, check};
-pub use child::Program;
 pub use ending::Ending;
 pub use output::Output;
+pub use watch::child::Program;
 
 use crate::args::{Cli, Command};
 

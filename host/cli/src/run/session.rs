@@ -9,16 +9,17 @@ use std::time::Duration;
 
 use lockwright_ledger::Ledger;
 
-use super::busy::BusyThreads;
-use super::child::{Child, Program};
 use super::clocks::{cpu_of_children_ns, monotonic_ns};
-use super::engines::Engines;
-use super::follow::Follow;
+use super::hang::busy::BusyThreads;
 use super::live::Deadlocks;
 use super::output::Output;
-use super::preload::Preload;
-use super::prices::Calibration;
-use super::{calibrate, doctor, end_file, generated_code, load, path_search, target, unwatched};
+use super::prices::{Calibration, calibrate};
+use super::watch::child::{Child, Program};
+use super::watch::engines::Engines;
+use super::watch::follow::Follow;
+use super::watch::preload::Preload;
+use super::watch::{end_file, generated_code, unwatched};
+use super::{doctor, load, path_search, target};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::ledger_dir::{self, RunDir, Surroundings};
 use lockwright_analysis::finding::Unwatched;
