@@ -690,8 +690,10 @@ pub fn told_of_library(
 
 /// How often a test repeats what chance decides: `whole` times in `cargo xtask test --all`, else `part` times.
 pub fn repeats(whole: u32, part: u32) -> u32 {
-    match std::env::var_os("LOCKWRIGHT_WHOLE") {
-        Some(_) => whole,
-        None => part,
-    }
+    if is_whole() { whole } else { part }
+}
+
+/// All is tested that there is, as `cargo xtask test --all` does.
+pub fn is_whole() -> bool {
+    std::env::var_os("LOCKWRIGHT_WHOLE").is_some()
 }

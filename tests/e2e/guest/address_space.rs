@@ -1,6 +1,6 @@
 //! The address space is the program's: it may limit it, or lock what is mapped, as natively.
 
-use crate::harness::{Run, native, program, repeats, under};
+use crate::harness::{Run, is_whole, native, program, under};
 
 /// What watching may take of the address space, in MiB: the library, and the beginning of a ledger.
 const MOST: u64 = 6;
@@ -19,7 +19,7 @@ fn rlimit_as_lowered_by_the_program() {
     for how in ["setrlimit", "setrlimit64", "prlimit", "prlimit64", "syscall"] {
         for place in ["alone", "main", "thread", "child"] {
             // Each call from one place, and from each place one call.
-            if repeats(2, 1) == 1 && how != "setrlimit" && place != "main" {
+            if !is_whole() && how != "setrlimit" && place != "main" {
                 continue;
             }
             let alone = native(&program).args([how, place]).run();
