@@ -41,7 +41,8 @@ use crate::callsite::{self, Return};
 use crate::hosts::{Host, nothing};
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::os::mapping;
-use crate::recorder::{slow_cost, state};
+use crate::recorder::measured::measured;
+use crate::recorder::state;
 use crate::stack::{modules, unwind};
 
 /// What the process's turns mean here.
@@ -279,7 +280,7 @@ fn spot_past(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
 #[cold]
 #[inline(never)]
 fn spot_slow(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
-    slow_cost::measured(|| find_or_make_spot(thread, target))
+    measured(|| find_or_make_spot(thread, target))
 }
 
 fn find_or_make_spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> {

@@ -1,4 +1,5 @@
 //! The recorder of all threads: the engine's core, and whether anything is watched.
 
+pub mod measured;
 pub mod slow_cost;
 pub mod state;

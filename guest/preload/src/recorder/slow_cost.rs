@@ -11,7 +11,6 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use lockwright_ledger::Header;
 
-use super::state;
 use crate::os::{sys, tls};
 
 /// So many entries are all timed.
@@ -21,7 +20,7 @@ const ALL: u64 = 64;
 const SAMPLE: u64 = 8;
 
 /// One of so many entries is timed of those that are hardly longer than the clock takes.
-const SHORT_SAMPLE: u64 = 64;
+pub(super) const SHORT_SAMPLE: u64 = 64;
 
 /// An entry that takes so many times as long as usual is long.
 const LONG: u64 = 32;
@@ -76,7 +75,7 @@ pub fn begin(header: &Header) -> Option<Timed> {
     (!is_inside()).then(|| begin_outermost(header)).flatten()
 }
 
-fn begin_outermost(header: &Header) -> Option<Timed> {
+pub(super) fn begin_outermost(header: &Header) -> Option<Timed> {
     // Relaxed: counts, which publish nothing else.
     let number = header.slow_entries.fetch_add(1, Relaxed);
     let stands_for = match number {
@@ -87,7 +86,7 @@ fn begin_outermost(header: &Header) -> Option<Timed> {
 }
 
 impl Timed {
-    fn begin(stands_for: u64) -> Option<Self> {
+    pub(super) fn begin(stands_for: u64) -> Option<Self> {
         // Relaxed: as in `stop_timing`.
         (stands_for != 0 && !IS_OVER.load(Relaxed)).then(|| Self { stands_for, begun_ns: cpu_ns() })
     }
@@ -97,7 +96,7 @@ impl Timed {
         self.end(header, OPENING_NS.load(Relaxed));
     }
 
-    fn end(self, header: &Header, rest_ns: u64) {
+    pub(super) fn end(self, header: &Header, rest_ns: u64) {
         // Relaxed: as in `stop_timing`.
         if IS_OVER.load(Relaxed) {
             return;
@@ -115,45 +114,8 @@ impl Timed {
     }
 }
 
-/// Runs a part of the slow path and counts it as one entry.
-pub fn measured<R>(part: impl FnOnce() -> R) -> R {
-    let Some(header) = outermost() else { return part() };
-    let timed = begin_outermost(header);
-    let result = inside(part);
-    if let Some(timed) = timed {
-        timed.end(header, 0);
-    }
-    result
-}
-
-/// As [`measured`], for a part that is short and frequent: no line is written to that threads share, except where it
-/// is timed.
-pub fn measured_short<R>(part: impl FnOnce() -> R) -> R {
-    let Some(header) = outermost() else { return part() };
-    let number = tls::short_parts();
-    tls::set_short_parts(number + 1);
-    // Threads with few parts each must not all begin with one that is timed.
-    let stands_for = sampled(number ^ tls::raw() as u64, SHORT_SAMPLE);
-    let timed = Timed::begin(stands_for);
-    let result = inside(part);
-    if let Some(timed) = timed {
-        // Relaxed: as in `begin`.
-        header.slow_entries.fetch_add(stands_for, Relaxed);
-        timed.end(header, 0);
-    }
-    result
-}
-
-/// The header, if an entry that begins now is to be counted.
-fn outermost() -> Option<&'static Header> {
-    if tls::is_barred() || is_inside() || !state::is_here() {
-        return None;
-    }
-    state::header()
-}
-
 /// Runs `part` as part of an entry.
-fn inside<R>(part: impl FnOnce() -> R) -> R {
+pub(super) fn inside<R>(part: impl FnOnce() -> R) -> R {
     let frame = Cell::new(0_u8);
     tls::set_slow_frame(frame.as_ptr() as u64);
     let result = part();
@@ -162,13 +124,13 @@ fn inside<R>(part: impl FnOnce() -> R) -> R {
 }
 
 /// The thread is within an entry. One that was left by a long jump lies below this frame.
-fn is_inside() -> bool {
+pub(super) fn is_inside() -> bool {
     let frame = Cell::new(0_u8);
     (frame.as_ptr() as u64) < tls::slow_frame()
 }
 
 /// How many entries the one of this number stands for, of which one in `of` is timed: 0 if this is not.
-const fn sampled(number: u64, of: u64) -> u64 {
+pub(super) const fn sampled(number: u64, of: u64) -> u64 {
     // Fibonacci hashing: the highest bits are as good as random.
     let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     if hash >> (64 - of.trailing_zeros()) == 0 { of } else { 0 }

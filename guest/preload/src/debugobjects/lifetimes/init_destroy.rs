@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use crate::debugobjects::{Type, lifetime};
-use crate::recorder::slow_cost::measured_short;
+use crate::recorder::measured::measured_short;
 
 /// The object of `kind` at `addr` is initialised by `call`, which answers 0 if it was.
 pub fn init(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {

@@ -8,7 +8,7 @@ use crate::debugobjects::lifetime::{self, Before};
 use crate::debugobjects::{self, Type};
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::lock_lifetime;
-use crate::recorder::slow_cost::measured_short;
+use crate::recorder::measured::measured_short;
 use crate::recorder::state;
 
 /// Nobody wants to hear of a lock that begins its life now. So a forked child that initialises

@@ -14,7 +14,8 @@ pub use crate::lockdep::attached_threads::{own, thread};
 use crate::lockdep::{attached_threads, fast_path, left_held, misuse};
 use crate::os::tls;
 use crate::os::upcall::Upcall;
-use crate::recorder::{slow_cost, state};
+use crate::recorder::measured::measured;
+use crate::recorder::state;
 use crate::stack::{modules, python};
 use crate::threads::unnoticed_ends;
 
@@ -32,7 +33,7 @@ pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState,
 /// The slow path of [`subject`]: the thread is new, or the lock carries no stamp.
 #[cold]
 fn subject_slow<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
-    slow_cost::measured(|| identified(lock))
+    measured(|| identified(lock))
 }
 
 /// The calling thread, attached, and the lock with an identity.
@@ -148,7 +149,7 @@ unsafe fn reserve_past(
 #[cold]
 #[inline(never)]
 fn before_slow(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
-    slow_cost::measured(|| record(thread, lock, back))
+    measured(|| record(thread, lock, back))
 }
 
 fn record(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {

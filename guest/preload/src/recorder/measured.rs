@@ -1,0 +1,46 @@
+//! Parts of the slow path that use the shared state several times, or not at all: each counts as one entry.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_ledger::Header;
+
+use super::slow_cost::{SHORT_SAMPLE, Timed, begin_outermost, inside, is_inside, sampled};
+use super::state;
+use crate::os::tls;
+
+/// Runs a part of the slow path and counts it as one entry.
+pub fn measured<R>(part: impl FnOnce() -> R) -> R {
+    let Some(header) = outermost() else { return part() };
+    let timed = begin_outermost(header);
+    let result = inside(part);
+    if let Some(timed) = timed {
+        timed.end(header, 0);
+    }
+    result
+}
+
+/// As [`measured`], for a part that is short and frequent: no line is written to that threads share, except where it
+/// is timed.
+pub fn measured_short<R>(part: impl FnOnce() -> R) -> R {
+    let Some(header) = outermost() else { return part() };
+    let number = tls::short_parts();
+    tls::set_short_parts(number + 1);
+    // Threads with few parts each must not all begin with one that is timed.
+    let stands_for = sampled(number ^ tls::raw() as u64, SHORT_SAMPLE);
+    let timed = Timed::begin(stands_for);
+    let result = inside(part);
+    if let Some(timed) = timed {
+        // Relaxed: as in `slow_cost::begin`.
+        header.slow_entries.fetch_add(stands_for, Relaxed);
+        timed.end(header, 0);
+    }
+    result
+}
+
+/// The header, if an entry that begins now is to be counted.
+fn outermost() -> Option<&'static Header> {
+    if tls::is_barred() || is_inside() || !state::is_here() {
+        return None;
+    }
+    state::header()
+}
