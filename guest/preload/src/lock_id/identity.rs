@@ -14,6 +14,7 @@ use lockwright_glibc::table::{mutex, rwlock, semaphore};
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::side_table::SideTable;
+use super::unstamped::UNSTAMPED;
 use super::{allocations, inherited, lock_pages, spinning};
 use crate::callsite::current_stack;
 use crate::libc::real;
@@ -29,10 +30,7 @@ static NONCE: AtomicU64 = AtomicU64::new(0);
 static PARENT_NONCE: AtomicU64 = AtomicU64::new(0);
 /// The C library's layout is the one we know.
 static STAMPS: AtomicBool = AtomicBool::new(false);
-/// Locks that carry no stamp.
-#[unsafe(link_section = "lockwright_forked")]
-static UNSTAMPED: SideTable = SideTable::new();
-/// Those of the process we were forked from: the classes in there are of its ledger.
+/// Those without a stamp of the process we were forked from: the classes in there are of its ledger.
 #[unsafe(link_section = "lockwright_forked")]
 static PARENTS: SideTable = SideTable::new();
 
@@ -358,11 +356,6 @@ pub unsafe fn rename<T: Identify>(
     })?
 }
 
-/// The identity of an object that is known by its address alone.
-pub fn unstamped(address: u64) -> Option<Ident> {
-    UNSTAMPED.get(address)
-}
-
 /// # Safety
 /// `this` points to an object of its type.
 unsafe fn new_lock<T: Identify>(
@@ -557,12 +550,6 @@ pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
 pub unsafe fn take_stamp<T: Identify>(this: *const T) {
     // SAFETY: the stamp's bytes are ours as long as it is there.
     unsafe { word(this, T::MAGIC) }.store(0, Relaxed);
-}
-
-/// Forgets all locks that are known by their address in `[from, to)`. Says whether there were any.
-pub fn forget_range(from: u64, to: u64) -> bool {
-    UNSTAMPED.has_any(from, to)
-        && state::with_core(|_| UNSTAMPED.remove_range(from, to)) == Some(())
 }
 
 /// Begins a ledger's identities. In a forked child the parent's remain recognisable as such.

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use lockwright_engines::lockdep::{Core, Ident, MAX_FRAMES, ThreadState, recursions};
 use lockwright_ledger::rows::{Held, Node, held_flag, lock_kind};
 
-use super::{identity, spinning};
+use super::{spinning, unstamped};
 use crate::os::{sys, tls};
 use crate::recorder::state;
 use crate::stack::modules;
@@ -87,7 +87,7 @@ impl Inherited {
 /// asked about the others.
 pub fn find_shared<'a>(locks: impl Iterator<Item = (u64, Ident, &'a mut bool)>) {
     for (addr, ident, is_shared) in locks {
-        *is_shared = identity::unstamped(addr) == Some(ident) && modules::is_shared(addr);
+        *is_shared = unstamped::find(addr) == Some(ident) && modules::is_shared(addr);
     }
 }
 

@@ -10,3 +10,4 @@ pub mod lock;
 pub mod lock_pages;
 pub mod side_table;
 pub mod spinning;
+pub mod unstamped;

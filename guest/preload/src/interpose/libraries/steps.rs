@@ -9,8 +9,8 @@ use lockwright_engines::lockdep::Ident;
 
 use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
-use crate::lock_id::identity;
 use crate::lock_id::side_table::SideTable;
+use crate::lock_id::unstamped;
 use crate::lockdep::annotate::user_locks;
 use crate::lockdep::cond;
 use crate::recorder::state;
@@ -156,7 +156,7 @@ pub fn init(lock: u64, site: u64) {
 
 /// The lock goes by that name, from its first use on.
 pub fn name(lock: u64, name: &'static str) {
-    if identity::unstamped(lock).is_none() {
+    if unstamped::find(lock).is_none() {
         // SAFETY: known by its address; the text.
         unsafe { user_locks::init(lock, name.as_ptr().cast(), name.len(), 0) };
     }

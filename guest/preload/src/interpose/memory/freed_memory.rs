@@ -21,7 +21,7 @@ use crate::libc::real;
 use crate::lock_id::lock_pages::{
     LOCK_PAGES, PAGE, PAGES, STAMPED, TRACKED, UNSTAMPED, is_noted, seen,
 };
-use crate::lock_id::{bit_locks, identity};
+use crate::lock_id::{bit_locks, identity, unstamped};
 use crate::lockdep::annotate::user_locks;
 use crate::lockdep::misuse;
 use crate::lockmeter;
@@ -43,7 +43,7 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
     if seen_here & UNSTAMPED != 0 {
         bit_locks_go(from, to);
     }
-    let mut taken = seen_here & UNSTAMPED != 0 && identity::forget_range(from, to);
+    let mut taken = seen_here & UNSTAMPED != 0 && unstamped::forget_range(from, to);
     if seen_here & STAMPED != 0 {
         // Only these pages: of a large block most may never have been touched.
         for page in from / PAGE..=(to - 1) / PAGE {
@@ -235,7 +235,7 @@ fn may_move(
     let new = call();
     if new as u64 != old.start && succeeded(new) {
         bit_locks_go(old.start, old.end);
-        identity::forget_range(old.start, old.end);
+        unstamped::forget_range(old.start, old.end);
         // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
         if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
             misuse::held(thread, finding_kind::HELD_FREED, &holder);
@@ -266,7 +266,7 @@ fn unmaps(from: u64, len: usize) {
     {
         bit_locks_go(from, to);
         let told = misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
-        identity::forget_range(from, to);
+        unstamped::forget_range(from, to);
         debugobjects::freed_memory::check(from, to, object_end::UNMAPPED, told);
     }
 }

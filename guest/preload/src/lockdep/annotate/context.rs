@@ -9,6 +9,7 @@ use super::user_locks::end_wait;
 use super::{text, with_stack};
 use crate::lock_id::by_address::{Completion, Resource};
 use crate::lock_id::identity::{self, Birth};
+use crate::lock_id::unstamped;
 use crate::lockdep::watch::{self, Blocking};
 use crate::os::tls;
 use crate::recorder::state;
@@ -41,7 +42,7 @@ pub unsafe extern "C-unwind" fn resource_acquire(
         Some(ident) => Some(ident),
         None => with_stack(core, |core, frames| core.name_lock(None, kind, name, frames)),
     };
-    let ident = identity::unstamped(address).or_else(|| {
+    let ident = unstamped::find(address).or_else(|| {
         // SAFETY: known by address; there is no memory to look at.
         unsafe { identity::rename(address as *const Resource, make) }
     });
@@ -100,7 +101,7 @@ pub unsafe extern "C-unwind" fn wait_end(object: u64, _site: u64) -> c_int {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     end_wait(thread, object);
-    if let Some(ident) = identity::unstamped(object) {
+    if let Some(ident) = unstamped::find(object) {
         thread.abandon_reserved(ident.inst());
     }
     0

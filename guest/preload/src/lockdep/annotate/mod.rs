@@ -14,6 +14,7 @@ use super::{misuse, watch};
 use crate::lock_id::by_address::{SpinLock, UserLock};
 use crate::lock_id::identity::{self, Birth};
 use crate::lock_id::spinning;
+use crate::lock_id::unstamped;
 use crate::os::tls;
 use crate::os::upcall::Upcall;
 use crate::recorder::state;
@@ -56,7 +57,7 @@ macro_rules! typed {
 
 /// The sort of a lock whose type the caller did not know: a stamp tells.
 fn sort_of(lock: u64, sort: u32) -> u32 {
-    if sort != sort::ANY || identity::unstamped(lock).is_some() || !lock.is_multiple_of(8) {
+    if sort != sort::ANY || unstamped::find(lock).is_some() || !lock.is_multiple_of(8) {
         return sort;
     }
     // A smaller object may end with its page, and the next may not be there.

@@ -9,6 +9,7 @@ use super::{is_off, rename, sort, text, with_stack};
 use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
 use crate::lock_id::identity::{self, Birth};
+use crate::lock_id::unstamped;
 use crate::lockdep::misuse;
 use crate::lockdep::watch::{self, Blocking};
 use crate::os::tls;
@@ -58,7 +59,7 @@ pub unsafe extern "C-unwind" fn init(
 /// # Safety
 /// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn destroy(lock: u64, _site: u64) -> c_int {
-    if identity::unstamped(lock).is_some() {
+    if unstamped::find(lock).is_some() {
         if_held(lock, finding_kind::HELD_DESTROYED);
         // SAFETY: known by address; its memory is not looked at.
         unsafe { identity::forget(lock as *const UserLock) };
@@ -67,7 +68,7 @@ pub unsafe extern "C-unwind" fn destroy(lock: u64, _site: u64) -> c_int {
 }
 
 fn if_held(lock: u64, kind: u8) {
-    if identity::unstamped(lock).is_some()
+    if unstamped::find(lock).is_some()
         && let Some(thread) = watch::thread()
     {
         misuse::if_held(thread, kind, lock, lock + 1);
@@ -124,7 +125,7 @@ pub fn is_announced(lock: u64) -> bool {
 
 /// The acquisition of `lock` that this thread has reserved an entry for, if it is the innermost.
 fn under_way(thread: &ThreadState, lock: u64) -> Option<(Acquire, u32)> {
-    let ident = identity::unstamped(lock)?;
+    let ident = unstamped::find(lock)?;
     let (acquire, node) = thread.reserved(lock);
     (acquire.ident == ident && thread.has_reserved(ident.inst())).then_some((acquire, node))
 }
@@ -136,7 +137,7 @@ pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     end_wait(thread, lock);
     // A recursive acquisition or a trylock has no step under way.
-    if let Some(ident) = identity::unstamped(lock) {
+    if let Some(ident) = unstamped::find(lock) {
         thread.acquired_reserved(lock, ident.inst());
     }
     0
@@ -148,7 +149,7 @@ pub unsafe extern "C-unwind" fn abandoned(lock: u64, _site: u64) -> c_int {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     end_wait(thread, lock);
-    if let Some(ident) = identity::unstamped(lock) {
+    if let Some(ident) = unstamped::find(lock) {
         thread.abandon_reserved(ident.inst());
     }
     0
@@ -178,7 +179,7 @@ pub fn release_by_any(lock: u64) {
     let own = unsafe { tls::get().as_ref() };
     if own.is_some_and(|thread| thread.find(lock).is_some()) {
         release_if_held(lock);
-    } else if let Some(ident) = identity::unstamped(lock) {
+    } else if let Some(ident) = unstamped::find(lock) {
         state::with_core(|core| core.released_by_other(lock, ident));
     }
 }
@@ -190,7 +191,7 @@ pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
     if thread.is_innermost(lock) || thread.find(lock).is_some() {
         watch::released(thread, lock, None);
-    } else if let Some(ident) = identity::unstamped(lock) {
+    } else if let Some(ident) = unstamped::find(lock) {
         // Every acquisition is announced: what nobody holds was not acquired.
         misuse::bad_unlock(thread, lock, ident, false);
     }

@@ -14,6 +14,7 @@ use lockwright_ledger::rows::{LOADER_LOCK, OBJECT_LIST_LOCK};
 use crate::callsite::Return;
 use crate::lock_id::by_address::UserLock;
 use crate::lock_id::identity;
+use crate::lock_id::unstamped;
 use crate::lockdep::watch;
 use crate::os::tls;
 
@@ -36,7 +37,7 @@ impl Lock {
 
     fn ident(&'static self) -> Option<Ident> {
         let this = self.address() as *const UserLock;
-        identity::unstamped(self.address()).or_else(|| {
+        unstamped::find(self.address()).or_else(|| {
             // SAFETY: known by its address; there is no memory to look at.
             unsafe {
                 identity::rename(this, |core, kind, known| match known {

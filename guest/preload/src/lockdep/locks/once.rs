@@ -16,6 +16,7 @@ use crate::callsite::Return;
 use crate::lock_id::by_address::OnceControl;
 use crate::lock_id::identity::{self, Birth};
 use crate::lock_id::side_table::SideTable;
+use crate::lock_id::unstamped;
 use crate::lockdep::{attached_threads, watch};
 use crate::recorder::state;
 use crate::stack::modules;
@@ -65,7 +66,7 @@ unsafe fn ident(control: u64, site: u64) -> Option<Ident> {
     if RAN.get(control).is_some() && word.load(Relaxed) == NOT_BEGUN {
         forget(control);
     }
-    identity::unstamped(control).or_else(|| {
+    unstamped::find(control).or_else(|| {
         state::with_core(|core| modules::cover(core, &[site]))?;
         if is_static(control) || is_among_first(site) {
             // SAFETY: known by its address; the memory is not looked at.
@@ -148,7 +149,7 @@ pub fn ends(control: u64, before: u64) {
     // In a child that was forked meanwhile the thread's state is another.
     let Some(thread) = watch::own() else { return };
     watch::released(thread, control, None);
-    let ident = identity::unstamped(control).filter(|_| thread.steps() > before);
+    let ident = unstamped::find(control).filter(|_| thread.steps() > before);
     let Some(ident) = ident else {
         match is_static(control) {
             true if RAN.get(control).is_some() => _ = state::with_core(|_| RAN.remove(control)),
@@ -202,7 +203,7 @@ pub fn unwound() {
 pub unsafe fn is_done(control: u64, site: u64, back: Return) {
     let Some(known) = RAN.get(control) else { return };
     // Not what is there since its memory was freed.
-    let ident = identity::unstamped(control).filter(|ident| ident.inst() == known.inst());
+    let ident = unstamped::find(control).filter(|ident| ident.inst() == known.inst());
     let Some(ident) = ident else { return };
     let last = known.class();
     let Some(thread) = watch::thread().filter(|it| !is_past(it, last)) else { return };
