@@ -8,8 +8,10 @@ use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{CellRef, MeterThread};
 use lockwright_glibc::table::mutex;
 
+use super::hold;
+use super::spots::{spot, subject};
+use super::target::{Spot, Target};
 use super::wait::{self, Contended, Owner};
-use super::{Spot, Target, hold, spot, subject};
 use crate::callsite::Return;
 use crate::lock_id::lock::Lock;
 

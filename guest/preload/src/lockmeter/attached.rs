@@ -6,7 +6,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::Meter;
 
-use super::{hold, is_wanted, tls, with_meter};
+use super::meter::{is_wanted, with_meter};
+use super::{hold, tls};
 use crate::hosts::HasEnded;
 use crate::os::sys;
 use crate::recorder::state;

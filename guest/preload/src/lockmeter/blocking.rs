@@ -7,7 +7,8 @@ use libc::{clockid_t, timespec};
 use lockwright_engines::lockmeter::{Call, key};
 use lockwright_ledger::rows::meter::{blocking_call, wait_kind};
 
-use super::{cell_of, clock, tls, wait, wait_site};
+use super::spots::{cell_of, wait_site};
+use super::{clock, record, tls, wait};
 use crate::libc::real;
 
 /// Calls `block`, which is number `which` of the blocking calls.
@@ -34,7 +35,7 @@ fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
     // as the thread.
     let errno = unsafe { *libc::__errno_location() };
-    wait::record_plain(thread, cell, ended.saturating_sub(begun));
+    record::plain_wait(thread, cell, ended.saturating_sub(begun));
     // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
     // as the thread.
     unsafe { *libc::__errno_location() = errno };

@@ -9,7 +9,11 @@ use lockwright_engines::lockmeter::{Call, MeterThread, key};
 use lockwright_ledger::rows::meter::{site_flag, wait_kind};
 use lockwright_ledger::rows::mode;
 
-use super::{Spot, WHAT, cell_of, hold, sync_waits, thread, wait, wait_site};
+use super::attached::thread;
+use super::meter::WHAT;
+use super::spots::{cell_of, wait_site};
+use super::target::Spot;
+use super::{hold, record, sync_waits, wait};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Identify};
 use crate::os::deadline;
@@ -105,7 +109,7 @@ pub unsafe fn around<L: Identify>(m: *mut L, site: u64, block: impl FnOnce() -> 
         (Some(spot), waited) => {
             wait::held_after(thread, waited.as_ref(), m as u64, spot, false);
         }
-        (None, Some(waited)) => wait::record(thread, &waited),
+        (None, Some(waited)) => record::wait(thread, &waited),
         (None, None) => {}
     }
     result

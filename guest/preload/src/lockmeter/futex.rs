@@ -7,7 +7,10 @@ use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares,
 use lockwright_engines::wakes::Place;
 use lockwright_ledger::rows::meter::wait_kind;
 
-use super::{cell_of, clock, thread, tls, wait};
+use super::attached::thread;
+use super::meter::is_wanted;
+use super::spots::cell_of;
+use super::{clock, record, tls, wait};
 use crate::callsite;
 use crate::futex::{Stack, Wait};
 use crate::os::sys;
@@ -52,7 +55,7 @@ pub fn during(
     place: Option<&Place>,
     block: impl FnOnce() -> c_long,
 ) -> c_long {
-    let thread = match super::is_wanted() {
+    let thread = match is_wanted() {
         true => thread(),
         false => None,
     };
@@ -76,14 +79,14 @@ pub fn during(
             } else {
                 cell.interrupted()
             }
-            wait::record_plain(thread, cell, ticks);
+            record::plain_wait(thread, cell, ticks);
         }
         // Refused for another reason: there was no wait.
         (-1, _) => cell.take_back(),
         _ => {
             let shares = Shares::of(site, ticks);
             let cell = Some(cell);
-            wait::record(thread, &Pending { cell, ended, ticks, spun: 0, shares });
+            record::wait(thread, &Pending { cell, ended, ticks, spun: 0, shares });
         }
     }
     sys::set_errno(errno);
@@ -92,7 +95,7 @@ pub fn during(
 
 /// The cell of a call that is about to wake somebody, which returns to `address`.
 pub fn waker(stack: &Stack, address: u64) -> Option<CellRef> {
-    if !super::is_wanted() {
+    if !is_wanted() {
         return None;
     }
     let call = Call { wait: wait_kind::FUTEX_WAKE, ..Call::default() };

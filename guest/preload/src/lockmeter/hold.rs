@@ -13,7 +13,9 @@ use lockwright_engines::Trial;
 use lockwright_engines::lockmeter::{CellRef, Ending, Hold, MeterThread, Pending, Rest};
 use lockwright_ledger::rows::meter::histogram_kind;
 
-use super::{BOARDS, SAMPLE, Spot, clock, supply, tls, wait};
+use super::meter::{BOARDS, SAMPLE, supply};
+use super::target::Spot;
+use super::{clock, record, tls};
 use crate::callsite;
 
 /// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here
@@ -246,7 +248,7 @@ fn end_and_judge(
             judge(trial);
         }
         if let Some(waited) = thread.kept(&held) {
-            wait::record(thread, &waited);
+            record::wait(thread, &waited);
         }
     }
     result
@@ -267,7 +269,7 @@ pub fn end_all(thread: &mut MeterThread) {
         }
         thread.remove(held.addr);
         if let Some(waited) = thread.kept(&held) {
-            wait::record(thread, &waited);
+            record::wait(thread, &waited);
         }
     }
 }

@@ -10,7 +10,8 @@ use lockwright_engines::lockmeter::{CellRef, MeterThread, key};
 use lockwright_ledger::site;
 
 use super::acquire::{self, Counted};
-use super::{WHAT, hold, tls};
+use super::meter::WHAT;
+use super::{hold, tls};
 use crate::callsite::{self, Return};
 use crate::libc::real;
 use crate::lock_id::identity;

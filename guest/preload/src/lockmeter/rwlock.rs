@@ -10,7 +10,8 @@ use lockwright_engines::lockmeter::{CellRef, MeterThread, Overlap};
 use lockwright_glibc::table::rwlock;
 
 use super::acquire::Counted;
-use super::{clock, hold, readers_at, readers_of, tls};
+use super::spots::{readers_at, readers_of};
+use super::{clock, hold, tls};
 use crate::libc::real;
 use crate::lock_id::identity;
 

@@ -7,7 +7,9 @@ use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares,
 use lockwright_glibc::table::semaphore;
 use lockwright_ledger::rows::meter::wait_kind;
 
-use super::{cell_of, clock, thread, wait, wait_site};
+use super::attached::thread;
+use super::spots::{cell_of, wait_site};
+use super::{clock, record, wait};
 use crate::libc::real;
 use crate::os::deadline;
 
@@ -42,7 +44,7 @@ pub fn whole(kind: u32, addr: u64, site: u64, block: impl FnOnce() -> c_int) -> 
     let cell = cell(thread, kind, addr, site);
     let (result, waited) = timed(thread, cell, addr, block);
     if let Some(waited) = waited {
-        wait::record(thread, &waited);
+        record::wait(thread, &waited);
     }
     result
 }
@@ -82,7 +84,7 @@ pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_i
     unsafe { *errno = before };
     let (result, waited) = timed(thread, Some(cell), s as u64, block);
     if let Some(waited) = waited {
-        wait::record(thread, &waited);
+        record::wait(thread, &waited);
     }
     result
 }
@@ -175,7 +177,7 @@ pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) 
     }
     let (result, waited) = timed(thread, Some(cell), s as u64, block);
     if let Some(waited) = waited {
-        wait::record(thread, &waited);
+        record::wait(thread, &waited);
     }
     result
 }

@@ -7,7 +7,9 @@ use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{MeterThread, Pending};
 use lockwright_ledger::rows::mode;
 
-use super::{Target, hold, spot, subject, tls, wait};
+use super::spots::{spot, subject};
+use super::target::Target;
+use super::{hold, record, tls, wait};
 use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
 
@@ -90,7 +92,7 @@ pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
     let waited = waited(thread, lock);
     let keeps = waited.is_some() && thread.can_keep();
     if let Some(waited) = waited.as_ref().filter(|_| !keeps) {
-        wait::record(thread, waited);
+        record::wait(thread, waited);
     }
     hold::begin_reserved(thread, lock, waited.as_ref().filter(|_| keeps));
     0
@@ -108,7 +110,7 @@ pub unsafe extern "C-unwind" fn abandoned(lock: u64, _site: u64) -> c_int {
     let waited = waited(thread, lock);
     thread.abandon_reserved(lock);
     if let Some(waited) = waited {
-        wait::record(thread, &waited);
+        record::wait(thread, &waited);
     }
     0
 }

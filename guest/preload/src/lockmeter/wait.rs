@@ -5,9 +5,11 @@ use core::ffi::c_int;
 use lockwright_engines::lockmeter::{
     CellRef, Contention, MeterThread, Pending, Place, Shares, Waiting,
 };
-use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
 
-use super::{BOARDS, Spot, Target, bounces, clock, header, hold, holder, supply, with_space};
+use super::attached::holder;
+use super::meter::{BOARDS, header, with_space};
+use super::target::{Spot, Target};
+use super::{bounces, clock, hold, record};
 
 /// How a lock's holder can be known.
 #[derive(Clone, Copy)]
@@ -63,7 +65,7 @@ pub fn lock(
         }
         libc::ETIMEDOUT => {
             cell.time_out();
-            record(thread, &waited);
+            record::wait(thread, &waited);
         }
         // Refused (EDEADLK and the like): there was no wait.
         _ => cell.take_back(),
@@ -166,7 +168,7 @@ pub fn held_after(
 ) {
     let keeps = waited.is_some() && thread.can_keep();
     if let Some(waited) = waited.filter(|_| !keeps) {
-        record(thread, waited);
+        record::wait(thread, waited);
     }
     hold::begin(thread, addr, spot, shared);
     if let Some(waited) = waited.filter(|_| keeps) {
@@ -186,41 +188,4 @@ fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
     }
     BOARDS.give_up(addr);
     None
-}
-
-/// Records a wait that is over.
-pub fn record(thread: &mut MeterThread, waited: &Pending) {
-    let Some(cell) = waited.cell else { return };
-    if let Some(missing) = cell.record_wait(waited.ticks, waited.spun) {
-        supply(thread, cell, histogram_kind::WAIT, waited.ticks, missing);
-    }
-    for share in waited.shares.all() {
-        blame(thread, cell, blame_kind::HOLDER, share.site, share.ticks);
-    }
-    // What else the thread held meanwhile was held for that long only because of this wait.
-    let site = cell.site();
-    for i in 1..=thread.depth() {
-        let held = thread.held_at(i);
-        if held.addr != 0
-            && let Some(outer) = MeterThread::cell_of(&held)
-        {
-            blame(thread, outer, blame_kind::NESTED, site, waited.ticks);
-        }
-    }
-    if let Some(header) = header() {
-        clock::pair_sometimes(header, clock::now());
-    }
-}
-
-/// Records a wait of `ticks` that was for no lock.
-pub fn record_plain(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
-    record(thread, &Pending { cell: Some(cell), ended: 0, ticks, spun: 0, shares: Shares::NONE });
-}
-
-fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {
-    if ticks != 0 && !cell.blame(kind, other, ticks) {
-        with_space(thread, |meter, core, thread| {
-            meter.new_blame(core.writer(), thread, cell, kind, other, ticks);
-        });
-    }
 }

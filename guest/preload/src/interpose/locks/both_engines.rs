@@ -14,7 +14,9 @@ use crate::callsite::Return;
 use crate::lockdep::acquire::Watched;
 use crate::lockmeter::acquire::{Counted, may_recur};
 use crate::lockmeter::wait::{self, Contended, Owner};
-use crate::lockmeter::{Target, cond, hold, is_wanted, rwlock, spot, subject, sync_waits, tls};
+use crate::lockmeter::{
+    Target, cond, hold, is_wanted, record, rwlock, spot, subject, sync_waits, tls,
+};
 use crate::os::deadline;
 
 /// The wrappers of a process that is only checked, for lockmeter's to stand before.
@@ -63,7 +65,7 @@ pub unsafe fn acquire<L: Watched + Counted>(
         ETIMEDOUT => {
             spot.cell.time_out();
             if let Some(waited) = waited {
-                wait::record(thread, &waited);
+                record::wait(thread, &waited);
             }
         }
         _ => spot.cell.take_back(),

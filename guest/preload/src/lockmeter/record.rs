@@ -1,0 +1,44 @@
+//! A wait that is over, as the ledger keeps it.
+
+use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Shares};
+use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
+
+use super::clock;
+use super::meter::{header, supply, with_space};
+
+/// Records a wait that is over.
+pub fn wait(thread: &mut MeterThread, waited: &Pending) {
+    let Some(cell) = waited.cell else { return };
+    if let Some(missing) = cell.record_wait(waited.ticks, waited.spun) {
+        supply(thread, cell, histogram_kind::WAIT, waited.ticks, missing);
+    }
+    for share in waited.shares.all() {
+        blame(thread, cell, blame_kind::HOLDER, share.site, share.ticks);
+    }
+    // What else the thread held meanwhile was held for that long only because of this wait.
+    let site = cell.site();
+    for i in 1..=thread.depth() {
+        let held = thread.held_at(i);
+        if held.addr != 0
+            && let Some(outer) = MeterThread::cell_of(&held)
+        {
+            blame(thread, outer, blame_kind::NESTED, site, waited.ticks);
+        }
+    }
+    if let Some(header) = header() {
+        clock::pair_sometimes(header, clock::now());
+    }
+}
+
+/// Records a wait of `ticks` that was for no lock.
+pub fn plain_wait(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
+    wait(thread, &Pending { cell: Some(cell), ended: 0, ticks, spun: 0, shares: Shares::NONE });
+}
+
+fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {
+    if ticks != 0 && !cell.blame(kind, other, ticks) {
+        with_space(thread, |meter, core, thread| {
+            meter.new_blame(core.writer(), thread, cell, kind, other, ticks);
+        });
+    }
+}
