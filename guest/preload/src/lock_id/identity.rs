@@ -94,6 +94,15 @@ pub unsafe fn kind_of(m: *const pthread_mutex_t) -> i32 {
     unsafe { m.cast::<i32>().byte_add(mutex::KIND.always()).read_volatile() }
 }
 
+/// Somebody holds the mutex, by its own word.
+///
+/// # Safety
+/// `m` points to a mutex, or to memory that is large enough for one.
+pub unsafe fn is_locked(m: *const pthread_mutex_t) -> bool {
+    // SAFETY: the caller promises a mutex's memory, of which this is a field of glibc's.
+    unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() != 0 }
+}
+
 impl Identify for pthread_mutex_t {
     // __list, used for robust mutexes only.
     const MAGIC: usize = mutex::LIST_PREV.always();

@@ -6,19 +6,19 @@ mod locks;
 mod signals;
 mod threads;
 mod waits;
+mod wanted;
 
 pub use self::checks::{atomic_sleep, left_held, misuse};
 pub use self::locks::{
-    acquire, loader_locks, lock_lifetime, mutex, once, rwlock, semaphore, spin, watch,
+    acquire, loader_locks, lock_lifetime, mutex, once, release, rwlock, semaphore, spin, watch,
 };
 use self::locks::{fast_path, trylocks};
-pub use self::signals::{signal, signal_sysv, signal_wait};
+pub use self::signals::{open_signals, signal, signal_sysv, signal_wait};
 use self::threads::attached_threads;
 pub use self::threads::thread;
 pub use self::waits::{cond, futex, handovers};
 use self::waits::{cond_waits, taken_signals};
-
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+pub use self::wanted::{ask, is_wanted};
 
 use lockwright_ledger::layout::engines;
 
@@ -42,19 +42,6 @@ pub const HOST: Host = Host {
 fn forked() {
     once::forked();
     attached_threads::forked();
-}
-
-/// lockdep was asked for.
-static WANTED: AtomicBool = AtomicBool::new(true);
-
-/// Says whether the engine is wanted. Called at start, before it begins.
-pub fn ask(is_wanted: bool) {
-    WANTED.store(is_wanted, Relaxed);
-}
-
-/// lockdep was asked for.
-pub fn is_wanted() -> bool {
-    WANTED.load(Relaxed)
 }
 
 /// Begins to watch the calling thread, which holds what it inherited if the process was forked.

@@ -15,7 +15,7 @@ use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
 
 use crate::interpose::{Guarded, freed_memory};
 use crate::lock_id::lock_pages;
-use crate::lockdep::{misuse, signal};
+use crate::lockdep::{misuse, open_signals, signal};
 use crate::os::{loader, tls};
 use crate::recorder::state;
 use crate::stack::unwind::{self, Frame};
@@ -213,7 +213,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
         if thread.in_signal() == 0 {
             used_outside(thread, group);
         }
-        thread.in_signal() != 0 && !signal::is_synchronous(thread.in_signal())
+        thread.in_signal() != 0 && !open_signals::is_synchronous(thread.in_signal())
     });
     let mut next = NEXT[index].load(Relaxed);
     if next == 0 {
@@ -304,7 +304,7 @@ unsafe extern "C" fn free_slow(block: *mut c_void) {
         && !block.is_null()
     {
         if thread.in_signal() != 0
-            && !signal::is_synchronous(thread.in_signal())
+            && !open_signals::is_synchronous(thread.in_signal())
             && !signal::notice_long_jump(thread)
         {
             let what = Misuse {

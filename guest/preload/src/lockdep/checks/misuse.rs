@@ -2,11 +2,8 @@
 
 use core::ffi::c_int;
 
-use lockwright_engines::lockdep::{Acquire, Holder, Ident, MAX_FRAMES, Misuse, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Core, Holder, Ident, MAX_FRAMES, Misuse, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
-
-use crate::callsite;
-use crate::lockdep::{left_held, watch};
 
 use crate::lock_id::inherited::{self, Left};
 use crate::os::time;
@@ -27,6 +24,26 @@ pub fn tell_from(
 ) {
     let now = time::now_ns();
     state::with_core(|core| core.misuse(thread, what, now, capture));
+}
+
+/// Records the misuse that `what` returns, if any, for a call that returns to `site`, unless it was
+/// recorded often enough. That is remembered by the mutex and a mode that nothing else has.
+pub fn at_call(
+    thread: &mut ThreadState,
+    mutex: Ident,
+    probed_as: u16,
+    site: u64,
+    what: impl FnOnce(&Core) -> Option<Misuse>,
+) {
+    let probe = thread.probe(mutex, probed_as, site);
+    if !probe.is_hit() {
+        let now = time::now_ns();
+        state::with_core(|core| {
+            let what = what(core)?;
+            core.at_call(thread, &what, site, probe, now, &mut python::capture);
+            Some(())
+        });
+    }
 }
 
 /// Records what a thread still holds at its end.
@@ -89,41 +106,6 @@ pub fn unlock_refused_by(
         ..Misuse::new(finding_kind::BAD_UNLOCK, addr, ident)
     };
     tell(thread, &what);
-}
-
-/// The slow path of a release of the innermost held lock: the call failed, or the entry says that
-/// there is more to do.
-#[cold]
-pub fn unlocked_slow(thread: &mut ThreadState, result: c_int) {
-    let Some(held) = thread.held().next_back() else { return };
-    match result {
-        // An inconsistent mutex that is held more than once says so each time, and counts all the
-        // same.
-        0 | libc::ENOTRECOVERABLE => released_slow(thread, held.addr),
-        // To the lock its owner is a kernel thread id, and a forked child's is another than its
-        // parent's.
-        libc::EPERM => {
-            unlock_refused(thread, held.addr, Ident::new(held.inst, held.class), result);
-        }
-        _ => {}
-    }
-}
-
-/// The slow path of a release: the thread has unlocked a lock that it holds, but not the innermost,
-/// or one that its last owner left behind when it died.
-#[cold]
-pub fn released_slow(thread: &mut ThreadState, addr: u64) {
-    if thread.is_inconsistent(addr)
-        && let Some(held) = thread.held_of(addr)
-    {
-        let ident = Ident::new(held.inst, held.class);
-        tell(thread, &Misuse::new(finding_kind::UNLOCK_INCONSISTENT, addr, ident));
-    }
-    pinned(thread, addr);
-    watch::hands_over(thread, addr);
-    callsite::released(thread, addr);
-    left_held::released(thread, addr);
-    thread.release(addr);
 }
 
 /// The thread has unlocked a lock that it holds: says so if it was pinned.

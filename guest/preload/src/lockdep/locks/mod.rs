@@ -16,6 +16,7 @@ pub mod loader_locks;
 pub mod lock_lifetime;
 pub mod mutex;
 pub mod once;
+pub mod release;
 pub mod rwlock;
 pub mod semaphore;
 pub mod spin;

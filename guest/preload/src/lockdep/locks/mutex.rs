@@ -10,25 +10,16 @@ use lockwright_ledger::rows::mode;
 
 use crate::callsite::{self, Return};
 use crate::libc::real;
-use crate::lock_id::identity::{self, Birth, kind_of, mutex_kind};
+use crate::lock_id::identity::{self, Birth, is_locked, kind_of, mutex_kind};
 use crate::lock_id::{first_use, inherited};
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::watch::{self, Blocking};
-use crate::lockdep::{fast_path, misuse};
+use crate::lockdep::{fast_path, misuse, release};
 use crate::os::{sys, tls};
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
 
 type Mutex = *mut pthread_mutex_t;
-
-/// Somebody holds the mutex, by its own word.
-///
-/// # Safety
-/// `m` points to a mutex, or to memory that is large enough for one.
-pub unsafe fn is_locked(m: Mutex) -> bool {
-    // SAFETY: the caller promises a mutex's memory, of which this is a field of glibc's.
-    unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() != 0 }
-}
 
 /// The fast path: an ordinary mutex that we know, taken in a chain that we know. `stack` is where
 /// the call has put `site`, its return address.
@@ -438,7 +429,7 @@ unsafe fn trylock_slow(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
     // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
     let forward = |_: &mut ThreadState| unsafe { real::pthread_mutex_unlock(m) };
-    match fast_path::unlock(m as u64, forward, misuse::unlocked_slow) {
+    match fast_path::unlock(m as u64, forward, release::innermost) {
         Some(result) => result,
         // SAFETY: the program's own `m` goes on unchanged, as `pthread_mutex_unlock` would get it.
         None => unsafe { unlock_slow(m) },
@@ -482,8 +473,8 @@ unsafe fn unlock_slow(m: Mutex) -> c_int {
     let result = unsafe { real::pthread_mutex_unlock(m) };
     let Some(thread) = watch::own() else { return result };
     match (result, ident) {
-        // As in `unlocked_slow`.
-        (0 | libc::ENOTRECOVERABLE, _) if held => misuse::released_slow(thread, m as u64),
+        // As in `release::innermost`.
+        (0 | libc::ENOTRECOVERABLE, _) if held => release::any_held(thread, m as u64),
         (0, Some(ident)) => misuse::bad_unlock(thread, m as u64, ident, locked),
         // A mutex that checks its owner.
         (libc::EPERM, Some(ident)) => misuse::unlock_refused(thread, m as u64, ident, result),

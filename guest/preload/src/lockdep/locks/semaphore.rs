@@ -16,7 +16,7 @@ use crate::libc::real;
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth};
 use crate::lockdep::watch::{self, Blocking};
-use crate::lockdep::{cond, fast_path, handovers, left_held, misuse, trylocks};
+use crate::lockdep::{cond, fast_path, handovers, left_held, misuse, release, trylocks};
 use crate::os::{sys, tls};
 use crate::recorder::state;
 
@@ -85,7 +85,7 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
     let result = unsafe { real::sem_post(s) };
     // It may be gone by now, even from the entry: a handler, too, may have posted it.
     if result == 0 && !thread.release_innermost(s as u64) {
-        misuse::released_slow(thread, s as u64);
+        release::any_held(thread, s as u64);
     }
     result
 }
@@ -113,7 +113,7 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
             let result = unsafe { real::sem_post(s) };
             if result == 0 {
-                misuse::released_slow(thread, s as u64);
+                release::any_held(thread, s as u64);
             }
             result
         }

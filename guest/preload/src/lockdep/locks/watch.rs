@@ -11,7 +11,7 @@ use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::inherited::{self, Inherited};
 pub use crate::lockdep::attached_threads::{own, thread};
-use crate::lockdep::{attached_threads, fast_path, left_held, misuse};
+use crate::lockdep::{attached_threads, fast_path, left_held, misuse, release};
 use crate::os::tls;
 use crate::os::upcall::Upcall;
 use crate::recorder::measured::measured;
@@ -396,29 +396,6 @@ pub unsafe fn tried_past(thread: &mut ThreadState, lock: Acquisition, back: Retu
 #[inline(always)]
 pub fn released(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     if !thread.release_innermost(address) {
-        released_slow(thread, address, ident);
-    }
-}
-
-/// The slow path of [`released`]: the lock is not the innermost, or its entry says that there is
-/// more to do.
-#[cold]
-fn released_slow(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
-    misuse::pinned(thread, address);
-    hands_over(thread, address);
-    callsite::released(thread, address);
-    left_held::released(thread, address);
-    if !thread.release(address)
-        && let Some(ident) = ident
-    {
-        misuse::bad_unlock(thread, address, ident, true);
-    }
-}
-
-/// The lock at `address` is given up: tells the engine if somebody else comes after that.
-#[cold]
-pub fn hands_over(thread: &mut ThreadState, address: u64) {
-    if thread.orders(address) {
-        state::with_core(|core| core.hands_over(thread, address));
+        release::any(thread, address, ident);
     }
 }

@@ -5,13 +5,15 @@
 //! the thread, calls the program's, and unmarks it. What the program asks back is its own.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicUsize, Ordering::*};
 
 use libc::{sigaction as SigAction, siginfo_t, sigset_t};
 use lockwright_engines::lockdep::{DEBUG_LOCKDEP, MaskCall, ThreadState};
 
 use crate::libc::real;
-use crate::lockdep::watch;
+use crate::lockdep::attached_threads::{self, thread};
+use crate::lockdep::is_wanted;
+use crate::lockdep::open_signals::{inherit_mask, now_handled, open_with};
 use crate::os::upcall::Upcall;
 use crate::os::{sys, tls};
 use crate::recorder::state;
@@ -27,30 +29,6 @@ pub static HANDLERS_BEGIN: Upcall<fn()> = Upcall::none();
 
 /// The program's handler of each signal, 0 if it never installed one.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
-
-/// Signals that have had a handler: bit `n - 1`. They only become more: the kernel's usage, too, is
-/// of what was seen at any time.
-static HANDLED: AtomicU64 = AtomicU64::new(0);
-
-/// Signals that a correct handler cannot be interrupted by in the middle of lock code of its own
-/// thread: they are raised by what the thread itself does wrong.
-const SYNCHRONOUS: u64 = 1 << (libc::SIGSEGV - 1)
-    | 1 << (libc::SIGBUS - 1)
-    | 1 << (libc::SIGFPE - 1)
-    | 1 << (libc::SIGILL - 1)
-    | 1 << (libc::SIGTRAP - 1)
-    | 1 << (libc::SIGABRT - 1)
-    | 1 << (libc::SIGSYS - 1);
-
-/// The thread raises this signal by what it does itself.
-pub fn is_synchronous(signal: u32) -> bool {
-    SYNCHRONOUS >> (signal - 1) & 1 != 0
-}
-
-/// The open signals of a thread that blocks `mask`.
-fn open_with(mask: u64) -> u64 {
-    HANDLED.load(Relaxed) & !mask & !SYNCHRONOUS
-}
 
 /// Where a handler's frame is: below everything that the interrupted code had on this stack.
 #[inline(always)]
@@ -88,7 +66,7 @@ unsafe extern "C-unwind" fn on_signal(signal: c_int, info: *mut siginfo_t, conte
     }
     if state::header().is_some_and(|header| header.deadlocks.load(Relaxed) != 0) {
         // A handler may arm its timer again: the deadlock that lasts now may still end.
-        crate::lockdep::attached_threads::note_timers();
+        attached_threads::note_timers();
     }
 }
 
@@ -111,11 +89,7 @@ pub fn translate(signal: c_int, handler: usize) -> usize {
 
 /// Remembers the program's handler; returns what to install.
 fn install(signal: c_int, handler: usize) -> usize {
-    if !is_function(handler)
-        || handler == ours()
-        || state::status() == state::OFF
-        || !crate::lockdep::is_wanted()
-    {
+    if !is_function(handler) || handler == ours() || state::status() == state::OFF || !is_wanted() {
         return handler;
     }
     if let Some(begin) = HANDLERS_BEGIN.get() {
@@ -124,17 +98,6 @@ fn install(signal: c_int, handler: usize) -> usize {
     // Release pairs with the Acquire in `on_signal`.
     HANDLERS[signal as usize].store(handler, Release);
     ours()
-}
-
-/// A signal has got a handler: threads that do not block it have it open from now on.
-fn now_handled(signal: c_int) {
-    let bit = 1 << (signal - 1);
-    if HANDLED.fetch_or(bit, Relaxed) & bit != 0 || bit & SYNCHRONOUS != 0 {
-        return;
-    }
-    state::with_core(|core| {
-        core.signals_changed(bit);
-    });
 }
 
 /// # Safety
@@ -265,7 +228,7 @@ fn asked(how: c_int) -> MaskCall {
 /// The calling thread has changed its mask by `call`.
 pub fn mask_changed(call: MaskCall) {
     if state::status() == state::ACTIVE
-        && let Some(thread) = watch::thread()
+        && let Some(thread) = thread()
     {
         mask_becomes(thread, call, sys::signal_mask());
     }
@@ -324,11 +287,4 @@ pub fn notice_long_jump(thread: &mut ThreadState) -> bool {
         inherit_mask(thread);
     }
     left
-}
-
-/// At a thread's begin: the mask is its creator's.
-pub fn inherit_mask(thread: &mut ThreadState) {
-    let mask = sys::signal_mask();
-    thread.set_blocked_signals(mask);
-    thread.set_open_signals(open_with(mask));
 }

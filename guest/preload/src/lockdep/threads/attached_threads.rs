@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_engines::lockdep::{Core, ThreadRow, ThreadState};
 
 use crate::hosts::HasEnded;
-use crate::lockdep::misuse;
+use crate::lockdep::{is_wanted, misuse, open_signals};
 use crate::os::{sys, time, timers, tls};
 use crate::recorder::state;
 use crate::threads::by_tid::ByTid;
@@ -43,7 +43,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     if tls::is_closed() {
         return None;
     }
-    if !crate::lockdep::is_wanted() {
+    if !is_wanted() {
         // Nothing of this thread is for lockdep.
         tls::set_closed(true);
         return None;
@@ -72,7 +72,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     ROWS.set(tid, state);
     // SAFETY: the state was just set as this thread's own, and it is valid until the thread exits.
     let thread = unsafe { &mut *state };
-    crate::lockdep::signal::inherit_mask(thread);
+    open_signals::inherit_mask(thread);
     lifetime::hear_of_end();
     Some(thread)
 }

@@ -4,14 +4,14 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t};
-use lockwright_engines::lockdep::{Acquire, Core, Ident, Misuse, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Held, event, finding_kind, held_flag, mode};
 
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
-use crate::lockdep::{cond_waits, left_held, misuse, mutex, taken_signals, watch};
+use crate::lockdep::{cond_waits, left_held, misuse, release, taken_signals, watch};
 use crate::os::{time, tls};
 use crate::recorder::state;
 use crate::stack::python;
@@ -100,31 +100,11 @@ fn holding(thread: &mut ThreadState, addr: u64) {
 /// A signal by a thread that does not hold the mutex of those who wait.
 fn bare(thread: &mut ThreadState, c: Cond, mutex: Ident, mode: u16, site: u64) {
     let id = thread.id();
-    at_call(thread, mutex, mode, site, |core| {
+    misuse::at_call(thread, mutex, mode, site, |core| {
         let (other_thread, other_stack) = core.cond_waiter(c as u64, id).unwrap_or_default();
         let what = Misuse::new(finding_kind::BARE_SIGNAL, c as u64, mutex);
         Some(Misuse { mode, other_thread, other_stack, ..what })
     });
-}
-
-/// Records the misuse that `what` returns, if any, for a call that returns to `site`, unless it was
-/// recorded often enough. That is remembered by the mutex and a mode that nothing else has.
-pub fn at_call(
-    thread: &mut ThreadState,
-    mutex: Ident,
-    probed_as: u16,
-    site: u64,
-    what: impl FnOnce(&Core) -> Option<Misuse>,
-) {
-    let probe = thread.probe(mutex, probed_as, site);
-    if !probe.is_hit() {
-        let now = time::now_ns();
-        state::with_core(|core| {
-            let what = what(core)?;
-            core.at_call(thread, &what, site, probe, now, &mut python::capture);
-            Some(())
-        });
-    }
 }
 
 /// A wait for the object keeps a lock: from now on its signallers or posters matter.
@@ -205,7 +185,7 @@ pub unsafe fn wait(
     let (node, is_new) = watch::wait_context(thread, &lock);
     // Released for the time of the wait, which a pin forbids.
     misuse::pinned(thread, m as u64);
-    watch::hands_over(thread, m as u64);
+    release::hands_over(thread, m as u64);
     left_held::released(thread, m as u64);
     if is_new && others_held(thread, m as u64) {
         let what = Misuse {
@@ -279,7 +259,7 @@ fn nested(
 #[cold]
 unsafe fn not_held(m: Mutex, site: u64, wait: impl FnOnce(u32) -> c_int) -> c_int {
     // SAFETY: the program passed `m` to this call, so it points to its mutex, as `is_locked` asks.
-    let (locked, known) = unsafe { (mutex::is_locked(m), identity::known(m)) };
+    let (locked, known) = unsafe { (identity::is_locked(m), identity::known(m)) };
     let ident = match known {
         // Nobody has locked it yet: that is the news.
         // SAFETY: the program passed `m` to this call, so it points to its mutex, as `identify`

@@ -14,7 +14,7 @@ use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
 use crate::lock_id::side_table::SideTable;
-use crate::lockdep::cond;
+use crate::lockdep::misuse;
 use crate::recorder::state;
 
 /// By condition variable: the context of the last wait in the lower half, then how many signals and
@@ -131,7 +131,7 @@ pub fn signalled(thread: &mut ThreadState, c: u64, mutex: Ident, site: u64, to_a
     let before = word.fetch_update(Relaxed, Relaxed, one_more).unwrap_or(0);
     if before & MIXED != 0 && !to_all && thread.in_signal() == 0 {
         let probed_as = mode::COND_SIGNAL | mode::COND_WAIT;
-        cond::at_call(thread, mutex, probed_as, site, |_| {
+        misuse::at_call(thread, mutex, probed_as, site, |_| {
             let what = Misuse::new(finding_kind::SIGNAL_PLACE, c, mutex);
             Some(Misuse { mode: mode::COND_SIGNAL, ..what })
         });
@@ -155,7 +155,7 @@ fn tell(thread: &mut ThreadState, c: u64, node: u32, lock: Ident, site: u64) {
         }
         return;
     }
-    cond::at_call(thread, lock, mode::COND_WAIT | mode::TRY, site, |core| {
+    misuse::at_call(thread, lock, mode::COND_WAIT | mode::TRY, site, |core| {
         LOOKS.insert(id, Ident(looks));
         let (other_thread, other_stack) = core.cond_waiter_elsewhere(c, node)?;
         let what = Misuse::new(finding_kind::TAKEN_SIGNAL, c, lock);
