@@ -27,8 +27,8 @@ pub fn innermost(thread: &mut ThreadState, result: c_int) {
     }
 }
 
-/// The thread has unlocked a lock that it holds, but not the innermost,
-/// or one that its last owner left behind when it died.
+/// The thread has unlocked a lock that it holds, but not the innermost, or one that its last owner left behind when it
+/// died.
 #[cold]
 pub fn any_held(thread: &mut ThreadState, addr: u64) {
     if thread.is_inconsistent(addr)
@@ -44,8 +44,8 @@ pub fn any_held(thread: &mut ThreadState, addr: u64) {
     thread.release(addr);
 }
 
-/// The thread has unlocked the lock at `address`, which it may hold: it is not the innermost, or its entry says that there is
-/// more to do.
+/// The thread has unlocked the lock at `address`, which it may hold: that is not the innermost, or its entry says that
+/// there is more to do.
 #[cold]
 pub fn any(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     misuse::pinned(thread, address);
