@@ -9,8 +9,9 @@ use lockwright_ledger::rows::object::{
     ObjectFinding, ObjectType, object_end, object_fault, object_state, object_type,
 };
 
-use super::lifetime::is_inherited;
-use super::{OBJECTS, local, types, user_objects};
+use super::engine::{OBJECTS, is_inherited};
+use super::threads::local;
+use super::{types, user_objects};
 use crate::callsite::current_stack;
 use crate::os::{time, tls};
 use crate::recorder::state;

@@ -10,6 +10,7 @@
 //! waits ([`waiters`]), and the engine is notified when something happens to the object meanwhile.
 
 mod bytes;
+mod engine;
 mod faults;
 mod lifetimes;
 // For the laboratory alone: pools without some of the kernel's patches.
@@ -22,20 +23,18 @@ pub mod user_objects;
 pub mod waiters;
 
 pub use self::lifetimes::{attribute_calls, frames, freed_memory, init_destroy, lifetime, uses};
-use self::lifetimes::{attributes, early_objects};
-use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use self::lifetimes::{attributes, early_objects, frame_list, object_pages};
 
-use lockwright_engines::debugobjects::{Local, Objects, Place};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::engines;
 use lockwright_ledger::rows::object::ObjectPools;
 
 pub use self::bytes::{COND_IMPOSSIBLE, ONCE_DONE};
+use self::engine::OBJECTS;
+pub use self::engine::{ask, is_on, is_wanted, may_be_wanted};
 pub use self::types::Type;
 
 use crate::hosts::{Host, nothing};
-use crate::os::{time, tls};
-
 use crate::recorder::state;
 
 /// What the process's turns mean here.
@@ -45,42 +44,11 @@ pub const HOST: Host = Host {
     start,
     attach: nothing,
     forked,
-    thread_ended: threads::ended,
+    thread_ended,
     // They had no part of the pools, as their ends were not to be heard of.
     threads_gone: |_| {},
     finish,
 };
-
-/// All objects of the process.
-static OBJECTS: Objects = Objects::new();
-
-/// Whether the engine was asked for.
-static ASKED: AtomicU8 = AtomicU8::new(NOT_YET);
-/// Our constructor is still to come: those of the program's libraries may run before it.
-const NOT_YET: u8 = 0;
-const WANTED: u8 = 1;
-const UNWANTED: u8 = 2;
-
-/// Says whether the engine is wanted. Called at start, before it begins.
-pub fn ask(is_wanted: bool) {
-    ASKED.store(if is_wanted { WANTED } else { UNWANTED }, Relaxed);
-}
-
-/// The engine was asked for.
-pub fn is_wanted() -> bool {
-    ASKED.load(Relaxed) == WANTED
-}
-
-/// The engine was asked for, or may be yet: what is initialised until then is to be remembered.
-pub fn may_be_wanted() -> bool {
-    ASKED.load(Relaxed) != UNWANTED
-}
-
-/// Objects are tracked; not by a thread that may make no system calls, as the engine may need some.
-#[inline(always)]
-pub fn is_on() -> bool {
-    OBJECTS.is_on() && !tls::is_barred()
-}
 
 /// The ledger is there: begins, with what was initialised before; or goes on, in a forked child.
 fn start(_: &'static Header) {
@@ -109,6 +77,13 @@ fn forked() {
     }
 }
 
+/// The calling thread ends.
+fn thread_ended() {
+    freed_memory::thread_ends();
+    waiters::unwound();
+    threads::end_local();
+}
+
 /// The process ends.
 fn finish() {
     if is_on() {
@@ -128,16 +103,4 @@ fn publish() {
         // SAFETY: a mapped row, of the only ledger that is being written.
         unsafe { OBJECTS.publish_to(row) };
     }
-}
-
-/// The calling thread's own part, if it has one.
-fn local() -> Option<&'static Local> {
-    threads::local()
-}
-
-/// The calling thread, here and now, with a stack that is known.
-fn here(stack: u32) -> Place {
-    // SAFETY: the calling thread's state, or null.
-    let thread = unsafe { tls::get().as_ref() }.map_or(0, |thread| thread.id());
-    Place { thread, stack, time_ns: time::now_ns() }
 }

@@ -1,5 +1,5 @@
 //! A thread's data for the engine, in initial-exec TLS: its own part of the pools, and which
-//! tracked objects lie on its stack ([`super::frames`]).
+//! tracked objects lie on its stack ([`super::frame_list`]).
 
 use core::arch::{asm, global_asm};
 use core::mem::size_of;
@@ -7,8 +7,8 @@ use core::ptr::null_mut;
 
 use lockwright_engines::debugobjects::Local;
 
-use super::OBJECTS;
-use super::frames::Frames;
+use super::engine::OBJECTS;
+use super::frame_list::Frames;
 use crate::threads::{lifetime, unnoticed_ends};
 
 /// A thread's. Zeroed at its start.
@@ -60,14 +60,12 @@ pub fn local() -> Option<&'static Local> {
     if own.local.is_null() && unnoticed_ends::are_heard() && lifetime::hear_of_end() {
         own.local = OBJECTS.start_local();
     }
-    // SAFETY: null, or the thread's until `ended`.
+    // SAFETY: null, or the thread's until `end_local`.
     unsafe { own.local.as_ref() }
 }
 
-/// The calling thread ends.
-pub fn ended() {
-    super::freed_memory::thread_ends();
-    super::waiters::unwound();
+/// The calling thread has no part of the pools any more.
+pub fn end_local() {
     let local = core::mem::replace(&mut get().local, null_mut());
     // SAFETY: the thread's own, which is not used any more.
     unsafe { OBJECTS.end_local(local) };

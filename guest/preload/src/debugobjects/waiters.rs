@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 use lockwright_engines::debugobjects::Place;
 use lockwright_ledger::rows::Node;
 
-use super::Type;
+use super::engine::is_on;
+use super::{Type, object_pages};
 use crate::os::{sys, time, tls};
 use crate::recorder::state;
 use crate::stack::{modules, unwind};
@@ -97,7 +98,7 @@ pub fn begin_routine(kind: &'static Type, addr: u64) -> Wait {
 }
 
 fn note(kind: &'static Type, addr: u64, node: u32, routine: u64) -> Wait {
-    if !super::is_on() {
+    if !is_on() {
         return Wait::UNNOTED;
     }
     // Relaxed: the slot's other words are this thread's until it lets go of it; a reader checks for
@@ -106,7 +107,7 @@ fn note(kind: &'static Type, addr: u64, node: u32, routine: u64) -> Wait {
         at.load(Relaxed) == 0 && at.compare_exchange(0, addr, Acquire, Relaxed).is_ok()
     };
     let Some(i) = OBJECTS.iter().position(is_free) else { return Wait::UNNOTED };
-    super::freed_memory::note(addr, kind.size);
+    object_pages::note(addr, kind.size);
     let slot = &SLOTS[i];
     let marker = 0u64;
     // SAFETY: the calling thread's state, or null.

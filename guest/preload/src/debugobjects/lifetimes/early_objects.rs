@@ -5,6 +5,9 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
 
 use lockwright_engines::debugobjects::{Descr, Operation, Place};
 
+use super::object_pages;
+use crate::debugobjects::engine::OBJECTS;
+
 /// Objects that are remembered.
 const MOST: usize = 256;
 
@@ -53,9 +56,9 @@ pub fn import() {
         if let Some(descr) = unsafe { of.load(Relaxed).as_ref() }
             && addr != 0
         {
-            crate::debugobjects::freed_memory::note(addr, size.load(Relaxed));
+            object_pages::note(addr, size.load(Relaxed));
             let place = Place::default();
-            crate::debugobjects::OBJECTS.apply(None, descr, addr, Operation::Init, place, 0);
+            OBJECTS.apply(None, descr, addr, Operation::Init, place, 0);
         }
     }
 }

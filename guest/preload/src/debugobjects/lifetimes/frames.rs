@@ -4,26 +4,12 @@
 
 use lockwright_ledger::rows::object::object_end;
 
+use super::frame_list::MOST;
 use crate::debugobjects::{freed_memory, threads};
 use crate::stack::stack_bounds;
 
-/// Objects of one stack that are watched. The end of further ones shows late: when the thread ends.
-const MOST: usize = 16;
-
-/// `sizeof(struct pthread)` of glibc: what is on a thread's stack above its pthread_t.
-const DESCRIPTOR: u64 = 2304;
-
 /// glibc leaves this much of a stack's end to leaf functions (the System V ABI's red zone).
 const RED_ZONE: u64 = 128;
-
-/// Part of [`crate::debugobjects::threads::Own`]: zeroed at the thread's start.
-#[repr(C)]
-pub struct Frames {
-    len: u32,
-    objects: [u64; MOST],
-    /// There were more.
-    has_lost: bool,
-}
 
 /// A tracked object on the calling thread's stack.
 pub fn note(addr: u64) {
@@ -63,23 +49,5 @@ pub fn sweep() {
         frames.objects[i] = frames.objects[last];
         frames.len = last as u32;
         freed_memory::check(addr, addr + 1, object_end::FRAME, None);
-    }
-}
-
-impl Frames {
-    /// For a thread that ends: the part of its stack that may have objects, with its thread-local
-    /// memory. `None` for the main thread, whose stack stays.
-    pub fn all(&self) -> Option<(u64, u64)> {
-        let (rsp, top) = (stack_bounds::pointer(), stack_bounds::descriptor());
-        let lowest = stack_bounds::known().lowest();
-        if rsp >= top || lowest.is_some() && !stack_bounds::known().contain(rsp) {
-            return None;
-        }
-        let noted = self.objects[..self.len as usize].iter().copied();
-        let from = match self.has_lost {
-            true => lowest.unwrap_or(rsp),
-            false => noted.fold(rsp, u64::min),
-        };
-        Some((from, top + DESCRIPTOR))
     }
 }

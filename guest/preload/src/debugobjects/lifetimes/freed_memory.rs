@@ -4,25 +4,16 @@
 use lockwright_engines::debugobjects::{Operation, Place};
 use lockwright_ledger::rows::object::object_end;
 
-use crate::debugobjects::{OBJECTS, Type, faults, here, local, threads, waiters};
+use crate::debugobjects::engine::{OBJECTS, here, is_on};
+use crate::debugobjects::threads::local;
+use crate::debugobjects::{Type, faults, threads, waiters};
 use crate::lock_id::lock_pages;
-
-/// There is an object of `size` bytes at `addr`, in memory that may go. What is noted already costs
-/// next to nothing; that its page [`is_noted`] is not enough, for frees look at lines.
-pub fn note(addr: u64, size: u64) {
-    lock_pages::note_object(addr, size.max(1));
-}
-
-/// The page of `addr` is known to have objects.
-pub fn is_noted(addr: u64) -> bool {
-    lock_pages::may_have_objects(addr, addr + 1)
-}
 
 /// The memory from `from` to below `to` goes, as `how` says, one of [`object_end`]. The object at
 /// `told` was reported already.
 #[cold]
 pub fn check(from: u64, to: u64, how: u8, told: Option<u64>) {
-    if !crate::debugobjects::is_on() || from >= to {
+    if !is_on() || from >= to {
         return;
     }
     if waiters::has_any(from, to) {
@@ -43,7 +34,7 @@ pub struct MayGo {
 /// Collects the waiters on objects in there while the memory is still there.
 pub fn may_go(from: u64, to: u64) -> MayGo {
     let mut memory = MayGo { from, to, waited: [None; 16] };
-    if crate::debugobjects::is_on() && waiters::has_any(from, to) {
+    if is_on() && waiters::has_any(from, to) {
         let mut free = memory.waited.iter_mut();
         waiters::find(from, to, true, |kind, addr, place| {
             if let Some(free) = free.next()
@@ -59,7 +50,7 @@ pub fn may_go(from: u64, to: u64) -> MayGo {
 impl MayGo {
     /// It has gone, as `how` says; see [`check`].
     pub fn went(self, how: u8, told: Option<u64>) {
-        if crate::debugobjects::is_on() {
+        if is_on() {
             take_out(self.from, self.to, how, told);
         }
     }
@@ -108,7 +99,7 @@ pub fn activate(kind: &'static Type, addr: u64, is_there: bool, by: Place) -> bo
 
 /// The calling thread ends: its stack goes, and its thread-local memory.
 pub fn thread_ends() {
-    if crate::debugobjects::is_on()
+    if is_on()
         && let Some((from, to)) = threads::get().frames.all()
         && lock_pages::may_have_objects(from, to)
     {

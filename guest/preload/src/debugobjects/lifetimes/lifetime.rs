@@ -4,12 +4,14 @@
 //! before the call show what the object was, and only the call's result shows whether anything was
 //! done.
 
-use lockwright_engines::debugobjects::{Fault, Moment, Operation, Place, State};
+use lockwright_engines::debugobjects::{Fault, Operation, Place, State};
 use lockwright_ledger::rows::object::{object_end, object_fault};
 
 use crate::callsite::current_stack;
+use crate::debugobjects::engine::{OBJECTS, here, is_inherited, is_on, may_be_wanted};
+use crate::debugobjects::threads::local;
 use crate::debugobjects::{
-    OBJECTS, Type, early_objects, faults, frames, freed_memory, here, local, uses, waiters,
+    Type, early_objects, faults, frames, freed_memory, object_pages, uses, waiters,
 };
 use crate::recorder::state;
 use crate::stack::{modules, stack_bounds};
@@ -30,11 +32,11 @@ pub enum Before {
 /// An object is about to be initialised.
 #[inline]
 pub fn initialises(kind: &'static Type, addr: u64) -> Before {
-    if !crate::debugobjects::is_on() {
+    if !is_on() {
         return Before::Plain;
     }
     frames::sweep();
-    if !freed_memory::is_noted(addr) {
+    if !object_pages::is_noted(addr) {
         return Before::Plain;
     }
     initialises_noted(kind, addr)
@@ -70,15 +72,10 @@ fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
     Before::Plain
 }
 
-/// It was done before the ledger began, which has neither thread nor place of it.
-pub fn is_inherited(moment: &Moment) -> bool {
-    moment.thread == 0 && moment.stack == 0
-}
-
 /// An object has been initialised. `stack` is where, if that is known already.
 pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
-    if !crate::debugobjects::is_on() {
-        if crate::debugobjects::may_be_wanted() {
+    if !is_on() {
+        if may_be_wanted() {
             early_objects::initialised(&kind.descr, kind.size, addr);
         }
         return;
@@ -98,7 +95,7 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
     if on_stack {
         frames::note(addr);
     }
-    freed_memory::note(addr, kind.size);
+    object_pages::note(addr, kind.size);
     let place = here_and_now(stack);
     // Had it been destroyed before, by the bytes that were there, that does not matter now.
     if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, place, 0) {
@@ -108,7 +105,7 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
 
 /// An object is about to be destroyed.
 pub fn destroys(kind: &'static Type, addr: u64) -> Before {
-    if !crate::debugobjects::is_on() {
+    if !is_on() {
         return Before::Plain;
     }
     frames::sweep();
@@ -163,8 +160,8 @@ fn destroys_destroyed(kind: &'static Type, addr: u64) -> Before {
 
 /// An object has been destroyed. `stack` is where, if that is known already.
 pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
-    if !crate::debugobjects::is_on() {
-        if crate::debugobjects::may_be_wanted() {
+    if !is_on() {
+        if may_be_wanted() {
             early_objects::destroyed(&kind.descr, addr);
         }
         return;
@@ -179,7 +176,7 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
         let never = Place::default();
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, never, 0);
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Init, never, 0);
-        freed_memory::note(addr, kind.size);
+        object_pages::note(addr, kind.size);
         if stack_bounds::has_now(addr) {
             frames::note(addr);
         }

@@ -5,7 +5,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use lockwright_engines::debugobjects::{Fault, Operation, State};
 use lockwright_ledger::rows::lock_kind;
 
-use crate::debugobjects::{OBJECTS, Type, early_objects, faults, freed_memory, here, local, types};
+use crate::debugobjects::engine::{OBJECTS, here, is_on};
+use crate::debugobjects::threads::local;
+use crate::debugobjects::{Type, early_objects, faults, object_pages, types};
 use crate::stack::modules;
 
 /// Objects whose use has been looked at, by some bits of their address: for those, another costs a
@@ -73,7 +75,7 @@ pub fn used_copied(kind: &'static Type, addr: u64) {
 
 /// What state the engine has an object in; `None`: it has not heard of it.
 pub fn state(kind: &'static Type, addr: u64) -> Option<State> {
-    if !crate::debugobjects::is_on() || !freed_memory::is_noted(addr) {
+    if !is_on() || !object_pages::is_noted(addr) {
         return None;
     }
     OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state)
@@ -87,7 +89,7 @@ fn first_use(kind: &'static Type, addr: u64) {
 
 /// Asks the engine of the object, and tells what is wrong if `tells` says so.
 fn look_at(kind: &'static Type, addr: u64, tells: impl FnOnce(&Fault) -> bool) {
-    if !crate::debugobjects::is_on() {
+    if !is_on() {
         return;
     }
     // Misuse is reported once, too.

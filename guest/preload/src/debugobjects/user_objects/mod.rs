@@ -7,13 +7,15 @@ use lockwright_engines::debugobjects::{Act, Descr, Fault, Operation};
 use lockwright_ledger::rows::object::{object_end, object_fault};
 
 pub use self::types::{hint, of, unloaded};
-use super::{OBJECTS, early_objects, faults, frames, freed_memory, here, local};
+use super::engine::{OBJECTS, here, is_on};
+use super::threads::local;
+use super::{early_objects, faults, frames, freed_memory, object_pages};
 use crate::callsite::current_stack;
 use crate::stack::stack_bounds;
 
 /// Does `op` to a user-defined object, and returns whether all is well after that.
 pub fn tell(descr: &'static Descr, addr: u64, op: Operation, counts: (u32, u32)) -> bool {
-    if !super::is_on() {
+    if !is_on() {
         if !OBJECTS.was_turned_off() {
             match op {
                 Operation::Init => early_objects::initialised(descr, 1, addr),
@@ -28,7 +30,7 @@ pub fn tell(descr: &'static Descr, addr: u64, op: Operation, counts: (u32, u32))
         frames::note(addr);
     }
     // Whatever it is, it may be the first that is heard of a static object.
-    freed_memory::note(addr, 1);
+    object_pages::note(addr, 1);
     // Where the others are done is only wanted if that is wrong, and then it is looked for.
     use Operation::{Activate, Deactivate, Destroy, Init, InitOnStack};
     let is_history = matches!(op, Init | InitOnStack | Activate | Deactivate | Destroy);

@@ -1,0 +1,36 @@
+//! The tracked objects on a thread's stack, as far as there is room to keep them.
+
+use crate::stack::stack_bounds;
+
+/// Objects of one stack that are watched. The end of further ones shows late: when the thread ends.
+pub(super) const MOST: usize = 16;
+
+/// `sizeof(struct pthread)` of glibc: what is on a thread's stack above its pthread_t.
+const DESCRIPTOR: u64 = 2304;
+
+/// Part of [`crate::debugobjects::threads::Own`]: zeroed at the thread's start.
+#[repr(C)]
+pub struct Frames {
+    pub(super) len: u32,
+    pub(super) objects: [u64; MOST],
+    /// There were more.
+    pub(super) has_lost: bool,
+}
+
+impl Frames {
+    /// For a thread that ends: the part of its stack that may have objects, with its thread-local
+    /// memory. `None` for the main thread, whose stack stays.
+    pub fn all(&self) -> Option<(u64, u64)> {
+        let (rsp, top) = (stack_bounds::pointer(), stack_bounds::descriptor());
+        let lowest = stack_bounds::known().lowest();
+        if rsp >= top || lowest.is_some() && !stack_bounds::known().contain(rsp) {
+            return None;
+        }
+        let noted = self.objects[..self.len as usize].iter().copied();
+        let from = match self.has_lost {
+            true => lowest.unwrap_or(rsp),
+            false => noted.fold(rsp, u64::min),
+        };
+        Some((from, top + DESCRIPTOR))
+    }
+}
