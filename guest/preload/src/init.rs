@@ -90,7 +90,9 @@ fn start() {
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
             allocation::track();
         }
-        c11::start();
+        if !c11::start() {
+            interpose::forward_c11();
+        }
         time::start();
         callsite::start();
         fork::register();

@@ -9,6 +9,7 @@ mod loading;
 mod locks;
 mod memory;
 mod process;
+#[macro_use]
 mod signals;
 mod syscalls;
 #[macro_use]
@@ -16,20 +17,20 @@ mod stubs;
 pub mod libraries;
 mod table;
 
-pub use self::internal_names::follow as follow_internal;
 use self::loading::{dl_iterate_phdr, dlclose, dlopen};
 pub use self::locks::{abandoned_waits, both_engines, both_user_locks, bounces, c11};
 use self::locks::{
     annotated_object, barrier, cond, engine, internal_names, lifetimes, mutex, once, rwlock,
     semaphore, spin,
 };
-use self::memory::block_size;
 pub use self::memory::{allocation, freed_memory};
+use self::memory::{block_size, locks_within};
 pub use self::process::{bare_execute, bare_fork, execute, process_exit};
 use self::process::{pthread_create, thread_keys};
-use self::signals::longjmp;
 pub use self::signals::signal_unsafe;
+use self::signals::{guarded, longjmp};
 use self::syscalls::{futex, may_sleep, seccomp, syscall};
 pub use self::table::{
-    Guarded, choose, choose_every, forward_blocking, target, watch_idling, watch_sleeping,
+    choose, choose_every, follow as follow_internal, forward_blocking, forward_c11, target,
+    watch_idling, watch_sleeping,
 };

@@ -188,7 +188,7 @@ macro_rules! stub {
 
     // What a signal handler must not call: to where `signal_unsafe.rs` says, with its number there in
     // r11.
-    (guarded $name:ident $arity:tt ()) => {
+    (guarded $name:ident) => {
         exported! {
             $name,
             "mov r11d, {index}",
@@ -295,15 +295,13 @@ macro_rules! internal_stub {
 /// Arguments beyond what a stub looks at need not be counted.
 macro_rules! interpose {
     (
-        functions { $($name:ident($arity:tt) $(= $alias:ident)* $(~ $internal:ident)?: $kind:ident $to:tt;)* }
-        guarded { $($guarded:ident($guarded_arity:tt): $group:expr;)* }
+        $($name:ident($arity:tt) $(= $alias:ident)* $(~ $internal:ident)?: $kind:ident $to:tt;)*
     ) => {
         $(
             stub! { $kind $name $arity $to }
             $(stub! { $kind $alias $arity $to })*
             $(internal_stub! { $kind $internal $arity $to })?
         )*
-        $(stub! { guarded $guarded $guarded_arity () })*
 
         /// Where the stubs go whose wrappers are chosen at start.
         pub mod target {
@@ -329,7 +327,7 @@ macro_rules! interpose {
                         "call {follow}",
                         "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
                         "jmp qword ptr [rip + {to}]",
-                        follow = sym internal_names::follow, to = sym target::$internal
+                        follow = sym follow, to = sym target::$internal
                     )
                 }
             )?)*
@@ -358,9 +356,15 @@ macro_rules! interpose {
             $(watch_sleeping! { $kind $name })*
         }
 
+        /// Decides where the stubs of internal names go. Called at the first call of one, and whenever
+        /// the stubs of functions have been sent elsewhere.
+        pub extern "C" fn follow() {
+            internal_names::follow(for_internal);
+        }
+
         /// Calls `f` for each internal name: with the function's name, the internal one, where the
         /// stub of the function goes, and the variable of where that of the internal name goes.
-        pub fn for_internal(f: impl Fn(&CStr, &CStr, *mut (), &AtomicPtr<()>)) {
+        fn for_internal(f: &dyn Fn(&CStr, &CStr, *mut (), &AtomicPtr<()>)) {
             $($(f(
                 literal(concat!(stringify!($name), "\0")),
                 literal(concat!(stringify!($internal), "\0")),
@@ -368,16 +372,12 @@ macro_rules! interpose {
                 &target::$internal,
             );)?)*
         }
+    };
+}
 
-        /// The functions that a signal handler must not call, by number.
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the function is")]
-        #[repr(usize)]
-        pub enum Guarded { $($guarded,)* COUNT }
-
-        impl Guarded {
-            pub const NAMES: [&CStr; Guarded::COUNT as usize] =
-                [$(literal(concat!(stringify!($guarded), "\0")),)*];
-            pub const GROUPS: [u64; Guarded::COUNT as usize] = [$($group,)*];
-        }
+/// The stubs of the list in `signals/guarded.rs`.
+macro_rules! guarded_stubs {
+    ($($name:ident: $group:expr;)*) => {
+        $(stub! { guarded $name })*
     };
 }

@@ -3,15 +3,15 @@
 //! `name(arity) = aliases ~ internal name: kind(what the kind needs);`
 //!
 //! The arity says which registers are left for a wrapper's further arguments: `site`, `site_stack`
-//! or `site_return`. The kinds, and their code, are in `stubs.rs`;
-//! the internal names in `locks/internal_names.rs`.
+//! or `site_return`. The kinds, and their code, are in `stubs.rs`; the internal names in
+//! `locks/internal_names.rs`. The functions that a signal handler must not call are a list of their own,
+//! `signals/guarded.rs`.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use lockwright_ledger::rows::unsafe_call;
-
 use super::engine::{Both, Lockdep, Lockmeter};
+use super::guarded::Guarded;
 use super::{
     annotated_object, bare_fork, barrier, both_engines, both_user_locks, c11, cond,
     dl_iterate_phdr, dlclose, dlopen, execute, freed_memory, internal_names, longjmp, may_sleep,
@@ -27,7 +27,6 @@ use crate::lockmeter::{self, blocking, sync_waits};
 use crate::process::fork;
 
 interpose! {
-functions {
     pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, mutex::init);
     pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, mutex::destroy);
     pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, lockdep::mutex::lock, lockmeter::mutex::lock::<false>, both_engines::mutex_lock);
@@ -250,27 +249,21 @@ functions {
     lockwright_object(5): call(site, annotated_object::object);
 }
 
-guarded {
-    malloc(1): unsafe_call::MALLOC;
-    calloc(2): unsafe_call::MALLOC;
-    realloc(2): unsafe_call::MALLOC;
-    posix_memalign(3): unsafe_call::MALLOC;
-    aligned_alloc(2): unsafe_call::MALLOC;
-    memalign(2): unsafe_call::MALLOC;
-    printf(1): unsafe_call::STDIO;
-    fprintf(2): unsafe_call::STDIO;
-    vprintf(2): unsafe_call::STDIO;
-    vfprintf(3): unsafe_call::STDIO;
-    __printf_chk(2): unsafe_call::STDIO;
-    __fprintf_chk(3): unsafe_call::STDIO;
-    __vfprintf_chk(4): unsafe_call::STDIO;
-    puts(1): unsafe_call::STDIO;
-    fputs(2): unsafe_call::STDIO;
-    putchar(1): unsafe_call::STDIO;
-    fputc(2): unsafe_call::STDIO;
-    fwrite(4): unsafe_call::STDIO;
-    fflush(1): unsafe_call::STDIO;
-}
+guarded_functions! { guarded_stubs }
+
+/// Has the stubs of C11's functions forward. Called at start, after [`choose()`].
+pub fn forward_c11() {
+    for (stub, slot) in [
+        (&target::mtx_lock, &slot::mtx_lock),
+        (&target::mtx_trylock, &slot::mtx_trylock),
+        (&target::mtx_timedlock, &slot::mtx_timedlock),
+        (&target::mtx_unlock, &slot::mtx_unlock),
+        (&target::cnd_wait, &slot::cnd_wait),
+        (&target::cnd_timedwait, &slot::cnd_timedwait),
+        (&target::thrd_join, &slot::thrd_join),
+    ] {
+        stub.store(slot.load(Relaxed).cast(), Relaxed);
+    }
 }
 
 /// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp

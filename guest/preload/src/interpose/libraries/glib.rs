@@ -7,7 +7,7 @@ use lockwright_ledger::rows::mode;
 use super::steps::{self, Call};
 use super::table::next;
 use crate::callsite::Return;
-use crate::interpose::freed_memory;
+use crate::interpose::locks_within;
 use crate::os::tls;
 
 pub type Mutex = *mut c_void;
@@ -157,7 +157,7 @@ pub unsafe extern "C-unwind" fn slice_free(size: usize, block: Block, _site: u64
     // SAFETY: the program gives `block` of `size` bytes back, and `g_slice_free1` gets both
     // unchanged.
     unsafe {
-        freed_memory::given_back(block, size);
+        locks_within::given_back(block, size);
         next::g_slice_free1(size, block);
     }
 }
@@ -177,7 +177,7 @@ pub unsafe extern "C-unwind" fn slice_free_chain(
         // SAFETY: the program's chain is of live blocks, each with the address of the next at
         // `offset`.
         unsafe {
-            freed_memory::given_back(block, size);
+            locks_within::given_back(block, size);
             block = block.byte_add(offset).cast::<Block>().read();
         }
     }

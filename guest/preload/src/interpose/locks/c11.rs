@@ -11,7 +11,7 @@ use libc::{pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
 use crate::callsite::Return;
 use crate::debugobjects::types;
 use crate::interpose::engine::Engine;
-use crate::interpose::{cond, mutex, target};
+use crate::interpose::{cond, mutex};
 use crate::libc::real::{self, StartC11, thrd};
 use crate::lockdep::thread;
 use crate::stack::modules;
@@ -177,25 +177,13 @@ pub unsafe extern "C-unwind" fn thrd_create(
     }
 }
 
-/// Looks at the C library, and leaves C11 to it if that is not as we think. Called at start, before
-/// any thread, once modules are known.
-pub fn start() {
+/// Looks at the C library. False: C11 is left to it, as that is not as we think. Called at start,
+/// before any thread, once modules are known.
+pub fn start() -> bool {
     // SAFETY: this is start, before any other thread, and the function works on its own objects.
-    if unsafe { is_pthreads() } {
-        return;
-    }
-    STRANGE.store(true, Relaxed);
-    for (stub, slot) in [
-        (&target::mtx_lock, &real::slot::mtx_lock),
-        (&target::mtx_trylock, &real::slot::mtx_trylock),
-        (&target::mtx_timedlock, &real::slot::mtx_timedlock),
-        (&target::mtx_unlock, &real::slot::mtx_unlock),
-        (&target::cnd_wait, &real::slot::cnd_wait),
-        (&target::cnd_timedwait, &real::slot::cnd_timedwait),
-        (&target::thrd_join, &real::slot::thrd_join),
-    ] {
-        stub.store(slot.load(Relaxed).cast(), Relaxed);
-    }
+    let is_known = unsafe { is_pthreads() };
+    STRANGE.store(!is_known, Relaxed);
+    is_known
 }
 
 /// Room for an object, with space beyond it that must stay as it is.

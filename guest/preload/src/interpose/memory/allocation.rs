@@ -5,7 +5,8 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
-use crate::interpose::{Guarded, block_size, signal_unsafe};
+use crate::interpose::guarded::Guarded;
+use crate::interpose::{block_size, signal_unsafe};
 use crate::lock_id::allocations;
 
 /// Allocations are tracked.

@@ -11,103 +11,19 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 
-use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::finding_kind;
 use lockwright_ledger::rows::object::object_end;
 
 use crate::debugobjects;
-use crate::interpose::{Guarded, allocation, block_size, signal_unsafe};
+use crate::interpose::guarded::Guarded;
+use crate::interpose::locks_within::{self, SMALL, bit_locks_go};
+use crate::interpose::{allocation, block_size, signal_unsafe};
 use crate::libc::real;
-use crate::lock_id::lock_pages::{
-    LOCK_PAGES, PAGE, PAGES, STAMPED, TRACKED, UNSTAMPED, is_noted, seen,
-};
-use crate::lock_id::{bit_locks, identity, unstamped};
-use crate::lockdep::annotate::user_locks;
+use crate::lock_id::lock_pages::is_noted;
+use crate::lock_id::{bit_locks, unstamped};
 use crate::lockdep::misuse;
-use crate::lockmeter;
 use crate::os::{loader, tls};
 use crate::recorder::state;
-
-/// Takes the identities of all locks in a block that is about to be freed, and tells if one is
-/// held, or another object in use.
-///
-/// # Safety
-/// The caller's block of `len` bytes.
-#[cold]
-unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usize) {
-    if len == 0 {
-        return;
-    }
-    let (from, to) = (block as u64, block as u64 + len as u64);
-    let seen_here = seen(from, to);
-    if seen_here & UNSTAMPED != 0 {
-        bit_locks_go(from, to);
-    }
-    let mut taken = seen_here & UNSTAMPED != 0 && unstamped::forget_range(from, to);
-    if seen_here & STAMPED != 0 {
-        // Only these pages: of a large block most may never have been touched.
-        for page in from / PAGE..=(to - 1) / PAGE {
-            if LOCK_PAGES[page as usize % PAGES].load(Relaxed) & STAMPED != 0 {
-                let part = from.max(page * PAGE) - from..to.min((page + 1) * PAGE) - from;
-                // SAFETY: `part` lies in this page's share of `from..to`, so it is within the
-                // caller's live block.
-                taken |= unsafe {
-                    identity::unstamp(block.cast(), part.start as usize..part.end as usize)
-                };
-            }
-        }
-    }
-    let told =
-        if taken { misuse::if_held(thread, finding_kind::HELD_FREED, from, to) } else { None };
-    if seen_here & TRACKED != 0 {
-        debugobjects::freed_memory::check(from, to, object_end::FREED, told);
-    }
-}
-
-/// Memory is about to go. A holder may release a bit lock by freeing its word: the lock is no
-/// longer held, and that is no misuse.
-fn bit_locks_go(from: u64, to: u64) {
-    bit_locks::go(from, to, |lock| {
-        user_locks::release_by_any(lock);
-        if lockmeter::is_wanted() {
-            // SAFETY: known by its address; the memory is not looked at.
-            unsafe { lockmeter::user_locks::release(lock, 0) };
-        }
-    });
-}
-
-/// A block is about to be given back to a library that keeps it and hands it out again.
-///
-/// # Safety
-/// The caller's block of `len` bytes, or none.
-pub unsafe fn given_back(block: *mut c_void, len: usize) {
-    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    if let Some(thread) = unsafe { tls::get().as_mut() }
-        && !block.is_null()
-        && len != 0
-        && is_noted(block as u64, block as u64 + len as u64)
-    {
-        // SAFETY: the caller promises a block of `len` bytes, which is not yet given back.
-        unsafe { look_for_locks(thread, block, len) };
-    }
-}
-
-/// Bytes of a block of which the first page tells whether there may be a lock in it.
-const SMALL: usize = PAGE as usize;
-
-/// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones
-/// are left to those that [`start`] has put in the way.
-///
-/// # Safety
-/// The caller's block.
-pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
-    // SAFETY: the caller is about to free `block`, so it is a live block of its allocator.
-    let len = unsafe { block_size::of(block) };
-    if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
-        // SAFETY: the allocator knows `len` bytes of the caller's block, which is not yet freed.
-        unsafe { look_for_locks(thread, block, len) };
-    }
-}
 
 type Free = unsafe extern "C" fn(*mut c_void);
 type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
@@ -189,7 +105,7 @@ unsafe fn large(block: *mut c_void, len: usize) {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         // SAFETY: the caller promises its block of `len` bytes, which is not yet freed.
-        unsafe { look_for_locks(thread, block, len) };
+        unsafe { locks_within::look(thread, block, len) };
     }
 }
 

@@ -3,3 +3,4 @@
 pub mod allocation;
 pub mod block_size;
 pub mod freed_memory;
+pub mod locks_within;

@@ -1,7 +1,7 @@
 //! Functions that a signal handler must not call, because the code it interrupted may be inside
 //! them: malloc's and stdio's. Each is forwarded by one jump as long as the program has no
 //! handlers, and then by a handful of instructions, unless one is running in the thread. `free`
-//! also checks whether there may be locks in what is freed ([`crate::interpose::freed_memory`]).
+//! also checks whether there may be locks in what is freed ([`locks_within`]).
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
 
@@ -13,7 +13,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize
 use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
 
-use crate::interpose::{Guarded, freed_memory};
+use crate::interpose::guarded::Guarded;
+use crate::interpose::locks_within;
 use crate::lock_id::lock_pages;
 use crate::lockdep::{misuse, open_signals, signal};
 use crate::os::{loader, tls};
@@ -314,7 +315,7 @@ unsafe extern "C" fn free_slow(block: *mut c_void) {
             misuse::tell(thread, &what);
         }
         // SAFETY: the program is about to free `block`, which is still allocated.
-        unsafe { freed_memory::small(thread, block) };
+        unsafe { locks_within::small(thread, block) };
     }
     // SAFETY: `next` is the next `free`, has this type, and gets the program's own `block`
     // unchanged.
