@@ -6,7 +6,6 @@ use core::ffi::c_void;
 use lockwright_ledger::rows::mode;
 
 use super::steps::{self, Call};
-use super::table::next;
 use crate::callsite::Return;
 use crate::lock_id::by_address::flag;
 
@@ -15,6 +14,34 @@ pub type Cond = *mut c_void;
 pub type Condition = *const c_void;
 /// An absl::ReleasableMutexLock, which is a pointer to its mutex.
 pub type Guard = *mut Mutex;
+
+next_functions! {
+    absl_mutex_end(m: Mutex) -> ();
+    absl_mutex_part_end(m: Mutex) -> ();
+    absl_lock(m: Mutex) -> ();
+    absl_unlock(m: Mutex) -> ();
+    absl_try_lock(m: Mutex) -> bool;
+    absl_reader_lock(m: Mutex) -> ();
+    absl_reader_unlock(m: Mutex) -> ();
+    absl_reader_try_lock(m: Mutex) -> bool;
+    absl_release(guard: Guard) -> ();
+    absl_lock_when(m: Mutex, when: Condition) -> ();
+    absl_reader_lock_when(m: Mutex, when: Condition) -> ();
+    absl_await(m: Mutex, when: Condition) -> ();
+    absl_await_with_timeout(m: Mutex, when: Condition, time: u64, more: u64) -> bool;
+    absl_await_with_deadline(m: Mutex, when: Condition, time: u64, more: u64) -> bool;
+    absl_lock_when_with_timeout(m: Mutex, when: Condition, time: u64, more: u64) -> bool;
+    absl_lock_when_with_deadline(m: Mutex, when: Condition, time: u64, more: u64) -> bool;
+    absl_reader_lock_when_with_timeout(m: Mutex, when: Condition, time: u64, more: u64) -> bool;
+    absl_reader_lock_when_with_deadline(m: Mutex, when: Condition, time: u64, more: u64) -> bool;
+    absl_cond_wait(c: Cond, m: Mutex) -> ();
+    absl_cond_wait_with_timeout(c: Cond, m: Mutex, time: u64, more: u64) -> bool;
+    absl_cond_wait_with_deadline(c: Cond, m: Mutex, time: u64, more: u64) -> bool;
+    absl_cond_signal(c: Cond) -> ();
+    absl_cond_signal_all(c: Cond) -> ();
+    absl_cond_end(c: Cond) -> ();
+    absl_cond_part_end(c: Cond) -> ();
+}
 
 /// A reader waits behind a writer that waits.
 const READ: u32 = flag::READ | flag::FAIR;

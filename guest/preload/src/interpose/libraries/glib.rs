@@ -5,7 +5,6 @@ use core::ffi::{c_int, c_void};
 use lockwright_ledger::rows::mode;
 
 use super::steps::{self, Call};
-use super::table::next;
 use crate::callsite::Return;
 use crate::interpose::locks_within;
 use crate::os::tls;
@@ -15,6 +14,28 @@ pub type RwLock = *mut c_void;
 pub type Cond = *mut c_void;
 /// What `g_slice_alloc` gave.
 pub type Block = *mut c_void;
+
+next_functions! {
+    g_mutex_init(m: Mutex) -> ();
+    g_mutex_clear(m: Mutex) -> ();
+    g_mutex_lock(m: Mutex) -> ();
+    g_mutex_trylock(m: Mutex) -> c_int;
+    g_mutex_unlock(m: Mutex) -> ();
+    g_cond_init(c: Cond) -> ();
+    g_cond_clear(c: Cond) -> ();
+    g_cond_wait(c: Cond, m: Mutex) -> ();
+    g_cond_wait_until(c: Cond, m: Mutex, end: i64) -> c_int;
+    g_cond_signal(c: Cond) -> ();
+    g_cond_broadcast(c: Cond) -> ();
+    g_slice_free1(size: usize, block: Block) -> ();
+    g_slice_free_chain_with_offset(size: usize, chain: Block, offset: usize) -> ();
+    g_rec_mutex_lock(m: Mutex) -> ();
+    g_rec_mutex_trylock(m: Mutex) -> c_int;
+    g_rw_lock_writer_lock(l: RwLock) -> ();
+    g_rw_lock_writer_trylock(l: RwLock) -> c_int;
+    g_rw_lock_reader_lock(l: RwLock) -> ();
+    g_rw_lock_reader_trylock(l: RwLock) -> c_int;
+}
 
 /// `g_mutex_init`.
 ///

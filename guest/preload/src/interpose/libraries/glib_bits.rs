@@ -8,12 +8,24 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::steps::{self, Call};
-use super::table::next;
 use crate::callsite::Return;
 use crate::lock_id::bit_locks;
 
 /// An int, or a pointer.
 pub type Word = *mut c_void;
+
+next_functions! {
+    g_bit_lock(w: Word, bit: c_int) -> ();
+    g_bit_trylock(w: Word, bit: c_int) -> c_int;
+    g_bit_unlock(w: Word, bit: c_int) -> ();
+    g_bit_lock_and_get(w: Word, bit: c_int, had: Word) -> ();
+    g_bit_unlock_and_set(w: Word, bit: c_int, value: c_int, keep: c_int) -> ();
+    g_pointer_bit_lock(w: Word, bit: c_int) -> ();
+    g_pointer_bit_trylock(w: Word, bit: c_int) -> c_int;
+    g_pointer_bit_unlock(w: Word, bit: c_int) -> ();
+    g_pointer_bit_lock_and_get(w: Word, bit: c_int, had: Word) -> ();
+    g_pointer_bit_unlock_and_set(w: Word, bit: c_int, value: usize, keep: usize) -> ();
+}
 
 /// The acquisition, if the lock is watched.
 fn call(word: Word, bit: c_int, site: u64, back: Return) -> Option<Call> {

@@ -10,7 +10,6 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Acquire};
 
 use super::steps::{self, Call};
-use super::table::next;
 use crate::callsite::Return;
 
 /// A word that is not 0 once it is initialised.
@@ -19,6 +18,15 @@ pub type Gate = *mut c_void;
 pub type Once = *mut c_void;
 /// What initialises.
 pub type Routine = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+next_functions! {
+    g_once_impl(once: Once, f: Routine, arg: *mut c_void) -> *mut c_void;
+    g_once_init_enter(gate: Gate) -> c_int;
+    g_once_init_enter_impl(gate: Gate) -> c_int;
+    g_once_init_enter_pointer(gate: Gate) -> c_int;
+    g_once_init_leave(gate: Gate, result: usize) -> ();
+    g_once_init_leave_pointer(gate: Gate, result: usize) -> ();
+}
 
 /// `name = function`: says whether the caller is to initialise.
 macro_rules! enters {

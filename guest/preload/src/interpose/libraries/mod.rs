@@ -7,56 +7,30 @@
 //! [`table`] is the list of the functions. The wrappers report the locks to the engines as
 //! user-defined ones ([`steps`]).
 
+mod library;
+mod steps;
+#[macro_use]
+mod next_functions;
+#[macro_use]
+mod rows;
+mod table;
+
+// By `next_functions!`.
 mod abseil;
 mod glib;
 mod glib_bits;
 mod glib_once;
 mod openmp;
 mod qt;
-mod steps;
-#[macro_use]
-mod rows;
-mod table;
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+use core::sync::atomic::{AtomicBool, Ordering::*};
 
+use self::library::Library;
 use crate::libc::real;
 use crate::os::loader::{Dynamic, Import, Object, Version};
 use crate::os::sys;
-
-/// A library that makes locks.
-struct Library {
-    /// How the names of its files begin.
-    files: &'static [&'static str],
-    /// The rows of what wrappers of other functions call, too.
-    needs: &'static [&'static str],
-}
-
-/// A function of a library.
-struct Row {
-    library: &'static Library,
-    name: &'static str,
-    /// For a function of Abseil: its name, mangled, within its namespace.
-    method: Option<&'static str>,
-    /// The stub that interposes it.
-    stub: unsafe extern "C" fn(),
-    /// Where it is, once it is called by way of the stub.
-    next: &'static AtomicPtr<c_void>,
-}
-
-impl Row {
-    fn is_named(&self, name: &CStr) -> bool {
-        match self.method {
-            None => self.name.as_bytes() == name.to_bytes(),
-            Some(method) => {
-                let found = abseil::method_of(name.to_bytes());
-                found.is_some_and(|found| found.starts_with(method.as_bytes()))
-            }
-        }
-    }
-}
 
 /// An object that is loaded.
 struct Loaded {

@@ -4,13 +4,34 @@
 use core::ffi::{c_int, c_void};
 
 use super::steps::{self, Call};
-use super::table::next;
 use crate::callsite::Return;
 use crate::lock_id::by_address::flag;
 
 pub type Lock = *mut c_void;
 /// The place of the call that the compiler passes to LLVM's runtime.
 pub type Place = *mut c_void;
+
+next_functions! {
+    omp_init_lock(l: Lock) -> ();
+    omp_destroy_lock(l: Lock) -> ();
+    omp_set_lock(l: Lock) -> ();
+    omp_test_lock(l: Lock) -> c_int;
+    omp_unset_lock(l: Lock) -> ();
+    omp_init_nest_lock(l: Lock) -> ();
+    omp_destroy_nest_lock(l: Lock) -> ();
+    omp_set_nest_lock(l: Lock) -> ();
+    omp_test_nest_lock(l: Lock) -> c_int;
+    omp_unset_nest_lock(l: Lock) -> ();
+    GOMP_critical_start() -> ();
+    GOMP_critical_end() -> ();
+    GOMP_critical_name_start(name: Lock) -> ();
+    GOMP_critical_name_end(name: Lock) -> ();
+    GOMP_atomic_start() -> ();
+    GOMP_atomic_end() -> ();
+    __kmpc_critical(p: Place, t: c_int, name: Lock) -> ();
+    __kmpc_critical_with_hint(p: Place, t: c_int, name: Lock, hint: u32) -> ();
+    __kmpc_end_critical(p: Place, t: c_int, name: Lock) -> ();
+}
 
 /// A section without a name is one lock of the whole process: known by the address of this.
 struct Section(&'static str);

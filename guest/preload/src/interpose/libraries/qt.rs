@@ -4,13 +4,34 @@
 use core::ffi::{c_int, c_ulong, c_void};
 
 use super::steps::{self, Call};
-use super::table::next;
 use crate::callsite::Return;
 use crate::lock_id::by_address::flag;
 
 pub type Mutex = *mut c_void;
 pub type RwLock = *mut c_void;
 pub type Cond = *mut c_void;
+
+next_functions! {
+    _ZNK11QBasicMutex11isRecursiveEv(m: Mutex) -> bool;
+    _ZN6QMutex4lockEv(m: Mutex) -> ();
+    _ZN6QMutex7tryLockEi(m: Mutex, ms: c_int) -> bool;
+    _ZN6QMutex6unlockEv(m: Mutex) -> ();
+    _ZN6QMutexD1Ev(m: Mutex) -> ();
+    _ZN6QMutexD2Ev(m: Mutex) -> ();
+    _ZN14QReadWriteLock11lockForReadEv(l: RwLock) -> ();
+    _ZN14QReadWriteLock14tryLockForReadEv(l: RwLock) -> bool;
+    _ZN14QReadWriteLock14tryLockForReadEi(l: RwLock, ms: c_int) -> bool;
+    _ZN14QReadWriteLock12lockForWriteEv(l: RwLock) -> ();
+    _ZN14QReadWriteLock15tryLockForWriteEv(l: RwLock) -> bool;
+    _ZN14QReadWriteLock15tryLockForWriteEi(l: RwLock, ms: c_int) -> bool;
+    _ZN14QReadWriteLock6unlockEv(l: RwLock) -> ();
+    _ZN14QReadWriteLockD1Ev(l: RwLock) -> ();
+    _ZN14QReadWriteLockD2Ev(l: RwLock) -> ();
+    _ZN14QWaitCondition4waitEP6QMutexm(c: Cond, m: Mutex, ms: c_ulong) -> bool;
+    _ZN14QWaitCondition4waitEP14QReadWriteLockm(c: Cond, l: RwLock, ms: c_ulong) -> bool;
+    _ZN14QWaitCondition4waitEP6QMutex14QDeadlineTimer(c: Cond, m: Mutex, time: u64, more: u64) -> bool;
+    _ZN14QWaitCondition4waitEP14QReadWriteLock14QDeadlineTimer(c: Cond, l: RwLock, time: u64, more: u64) -> bool;
+}
 
 /// Its holder takes it again, and may.
 fn recurs(m: Mutex) -> u32 {
