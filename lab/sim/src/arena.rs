@@ -20,7 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use corosensei::stack::{Stack, StackPointer};
 use lockwright::platform::PerCpu;
 
-use crate::platform::{Long, Word};
+use crate::cell::{Long, Word};
 
 /// Between where programs and where libraries are loaded, on x86-64 and on AArch64.
 const BASE: usize = 0x2000_0000_0000;

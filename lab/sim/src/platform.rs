@@ -10,10 +10,12 @@ use lockwright::event::Event;
 use lockwright::platform::{self, Atomic, PerCpu, PerTask, Platform, Task, Waited};
 
 use crate::cache::Operation;
+use crate::cell::{Cell, Long, Word};
 use crate::cna::Sockets;
 use crate::explore::{SourceLine, cells};
+use crate::store::Write;
 use crate::time::{NANOSECOND, Time};
-use crate::world::{Progress, World, Write};
+use crate::world::{Progress, World};
 
 /// The simulated machine of the calling thread.
 ///
@@ -21,16 +23,6 @@ use crate::world::{Progress, World, Write};
 /// looked at; waiting is not possible there.
 #[derive(Debug)]
 pub struct Sim;
-
-/// A cell of simulated memory. It belongs to the cache line that it lies in.
-#[derive(Debug)]
-#[repr(transparent)]
-pub struct Cell<A>(A);
-
-/// The words of [`Sim`].
-pub type Word = Cell<AtomicU32>;
-/// The long words of [`Sim`].
-pub type Long = Cell<AtomicUsize>;
 
 std::thread_local! {
     /// The simulation of this thread, if there is one.

@@ -11,9 +11,9 @@ use lockwright::platform::PerCpu;
 
 use crate::account::{Place, TaskTimes};
 use crate::arena::{self, Arena};
+use crate::delays::Delays;
 use crate::machine::Machine;
 use crate::platform::{Entered, drain};
-use crate::rng::Rng;
 use crate::task::{Fiber, Task};
 use crate::time::{SECOND, Time};
 use crate::world::{World, place};
@@ -72,41 +72,6 @@ impl Config {
             parks: true,
             delays: Delays::None,
             tell: Tell(None),
-        }
-    }
-}
-
-/// Where threads are held up, as if preempted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delays {
-    /// Nowhere but by the scheduler.
-    None,
-    /// Before one in so many operations, for up to so long.
-    Random {
-        /// One in so many.
-        one_in: u64,
-        /// The most, in picoseconds.
-        most: Time,
-    },
-    /// Before the operations of these numbers, for so long.
-    At(Vec<(u64, Time)>),
-}
-
-impl Delays {
-    /// For how long the operation of this number is held up.
-    pub(crate) fn of(&self, step: u64, rng: &mut Rng) -> Time {
-        match self {
-            Self::None => 0,
-            Self::Random { one_in, most } => {
-                if rng.one_in(*one_in) {
-                    rng.below(*most)
-                } else {
-                    0
-                }
-            }
-            Self::At(delays) => {
-                delays.iter().find(|(at, _)| *at == step).map_or(0, |(_, time)| *time)
-            }
         }
     }
 }

@@ -7,8 +7,8 @@ use corosensei::{Coroutine, Yielder};
 use crate::account::{Spent, TaskTimes};
 use crate::arena::FixedStack;
 use crate::spin::{PauseLoop, Round, Rounds};
+use crate::store::Posted;
 use crate::time::Time;
-use crate::world::Posted;
 
 /// The fiber that a task is.
 pub type Fiber = Coroutine<(), (), (), FixedStack>;

@@ -20,18 +20,15 @@ use lockwright::platform::{PerCpu, Waited};
 use crate::account::{Class, Place, Spent};
 use crate::arena;
 use crate::cache::{Costs, Line, ON_AVERAGE, Operation, Service};
+use crate::cell::{Long, Word};
+use crate::delays::Delays;
 use crate::futex::Futexes;
 use crate::machine::{Machine, Topology};
-use crate::platform::{Long, Word};
 use crate::rng::Rng;
 use crate::runqueue::RunQueue;
-use crate::setup::Delays;
 use crate::spin::{Look, PauseLoop, Rounds};
 use crate::task::{Sleep, State, Task};
 use crate::time::{MICROSECOND, MILLISECOND, NANOSECOND, Time, nanoseconds};
-
-use self::posted::BUFFER;
-pub use self::posted::{Posted, Write};
 
 /// An event: when, whose, and of which generation.
 type Event = (Time, u32, u32);
@@ -42,6 +39,9 @@ const BALANCE: u32 = 0;
 const FIRST_CPU: u32 = 1;
 const FIRST_OTHER_WORK: u32 = 1 << 15;
 const FIRST_TASK: u32 = 1 << 16;
+
+/// Requests of a task's store buffer have its number plus this.
+const BUFFER: usize = 1 << 15;
 
 /// What is left out of the arena.
 const ELSEWHERE: &str = "memory that was not placed";

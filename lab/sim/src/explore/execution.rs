@@ -6,12 +6,11 @@ use std::ptr;
 use corosensei::Yielder;
 use lockwright::platform::PerCpu;
 
-use super::platform::Entered;
+use super::roles::{Mode, Patience, Role};
 use super::schedule::{Deviation, Point, Schedule, Strategy, Threads};
-use super::subject::{Mode, Patience, Role};
 use super::trace::{SourceLine, Step, What};
 use crate::arena::{self, Arena};
-use crate::platform::{Long, Word};
+use crate::cell::{Long, Word};
 use crate::rng::Rng;
 use crate::task::Fiber;
 
@@ -165,8 +164,9 @@ impl Execution {
         self.places.push((address, size, name));
     }
 
-    /// Runs threads until all are over, or something is wrong.
-    pub fn run(&mut self, arena: &Arena, body: &dyn Fn(u32)) {
+    /// Runs threads until all are over, or something is wrong. `enter` makes it the execution that the words of locks
+    /// ask, until what it gives is dropped.
+    pub fn run<E>(&mut self, arena: &Arena, enter: fn(*mut Self) -> E, body: &dyn Fn(u32)) {
         let threads = self.threads.len() as u32;
         let at: *mut Self = self;
         for number in 0..threads {
@@ -186,7 +186,7 @@ impl Execution {
                 (&mut (*at).threads)[number as usize].fiber = Some(fiber);
             }
         }
-        let _entered = Entered::new(at);
+        let _entered = enter(at);
         // SAFETY: only this thread uses it; no reference to it lives while a fiber runs.
         unsafe {
             (*at).next = Some(0);

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use lockwright::platform::{Atomic, Platform, Word as _, await_until};
 
 use super::platform::Explored;
-use super::subject::{How, Kind, Mode, New, Patience, Phase, Role, Subject, Tell, hold};
-use crate::platform::{Long, Word};
+use super::roles::{How, Mode, Patience, Role};
+use super::subject::{Kind, New, Phase, Subject, Tell, hold};
+use crate::cell::{Long, Word};
 
 /// All of them.
 pub const KINDS: &[Kind] = &[

@@ -12,6 +12,7 @@
 mod execution;
 mod faults;
 mod platform;
+mod roles;
 mod schedule;
 mod subject;
 mod trace;
@@ -24,22 +25,31 @@ use std::sync::atomic::Ordering::Relaxed;
 use lockwright::platform::{Atomic, Platform};
 
 use self::execution::Execution;
+use self::platform::Entered;
 use self::schedule::Strategy;
 use self::subject::Placed;
 use crate::arena::Arena;
-use crate::platform::Cell;
+use crate::cell::Cell;
 use crate::rng::Rng;
 
 pub use execution::Wrong;
 pub use faults::KINDS as FAULTS;
 pub use platform::Explored;
+pub use roles::{How, Mode, Patience, Role};
 pub use schedule::{Deviation, Schedule};
-pub use subject::{How, KINDS, Kind, Mode, Patience, Phase, Role, Subject, Tell};
+pub use subject::{KINDS, Kind, Phase, Subject, Tell};
 pub use trace::{SourceLine, Step, What};
 
 /// What the words of locks ask.
 pub(crate) mod cells {
     pub(crate) use super::platform::{access, wait, wake};
+}
+
+impl Kind {
+    /// The kind of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().chain(FAULTS).find(|kind| kind.name == name)
+    }
 }
 
 /// The most threads.
@@ -274,7 +284,7 @@ impl Explorer<'_> {
         // SAFETY: placed just now; what is placed next comes after the execution.
         let (subject, data) = unsafe { (subject.as_ref(), data.as_ref()) };
         let kind = *self.kind;
-        execution.run(&self.arena, &|thread| {
+        execution.run(&self.arena, Entered::new, &|thread| {
             let mut rng = Rng::new(seed ^ (u64::from(thread) << 32));
             for _ in 0..operations {
                 let how = how(&mut rng, &kind, Explored::now());

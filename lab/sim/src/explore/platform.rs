@@ -12,8 +12,8 @@ use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited};
 use super::execution::{Awakening, Execution, Stop};
 use super::trace::{SourceLine, What};
 use crate::cache::Operation;
+use crate::cell::{Long, Word};
 use crate::cna::Sockets;
-use crate::platform::{Long, Word};
 
 /// For how many rounds waiters spin before they sleep: few, so that schedules of a few hundred
 /// points come to it.

@@ -12,9 +12,10 @@ use lockwright::platform::{Platform, Task, Waited};
 
 use crate::arena;
 use crate::cache::Operation;
+use crate::cell::Word;
 use crate::explore::{Explored, SourceLine};
-use crate::platform::{Sim, Word, access, is_machine, store as machine_store};
-use crate::world::Write;
+use crate::platform::{Sim, access, is_machine, store as machine_store};
+use crate::store::Write;
 
 /// What is called when a library does what it must not, with what that was. It cannot return, as the
 /// library has no answer to expect.

@@ -7,8 +7,9 @@ use lockwright::platform::Atomic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{Figures, Run, Worker, run_workers};
+use crate::cell::Cell;
 use crate::locks::Kind;
-use crate::platform::{Cell, Sim};
+use crate::platform::Sim;
 use crate::time::{MICROSECOND, NANOSECOND};
 
 /// Locks.

@@ -11,7 +11,8 @@ use lockwright::platform::Atomic;
 use lockwright::qspinlock::RawQspinlock;
 
 use super::{Figures, Run, UnknownLock, Worker, run_workers};
-use crate::platform::{Cell, Sim};
+use crate::cell::Cell;
+use crate::platform::Sim;
 use crate::rng::Rng;
 use crate::time::{NANOSECOND, Time};
 

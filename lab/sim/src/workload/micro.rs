@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use lockwright::platform::Atomic;
 
 use super::{Figures, Run, Worker, run_workers};
+use crate::cell::Cell;
 use crate::locks::{Kind, PLACE};
-use crate::platform::{Cell, Sim};
+use crate::platform::Sim;
 use crate::time::{NANOSECOND, Time};
 
 /// A thread's loop takes less than this between a release and the next acquisition: a call, a check

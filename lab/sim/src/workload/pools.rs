@@ -15,8 +15,9 @@ use lockwright::platform::Atomic;
 use lockwright::qspinlock::RawQspinlock;
 
 use super::{Figures, Run, UnknownLock, Worker, run_workers};
+use crate::cell::Cell;
 use crate::locks::PLACE;
-use crate::platform::{Cell, Sim};
+use crate::platform::Sim;
 use crate::time::{MICROSECOND, NANOSECOND, SECOND, Time, seconds};
 
 /// Objects that last as long as their job: of 72 at once, pool_max_used less pool_used.

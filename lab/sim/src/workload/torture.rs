@@ -6,8 +6,9 @@ use lockwright::platform::Atomic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{Figures, Run, Worker, run_workers};
+use crate::cell::Cell;
 use crate::locks::{Kind, PLACE};
-use crate::platform::{Cell, Sim};
+use crate::platform::Sim;
 use crate::time::MICROSECOND;
 
 /// The short delay, which comes to one in `threads * 2 * SHORT` sections.

@@ -14,7 +14,8 @@ use lockwright_engines::core_lock::{self, CoreLock};
 
 use super::checked::{BETWEEN, SECTION, SHARED};
 use super::{Figures, Run, UnknownLock, Worker, run_workers};
-use crate::platform::{Cell, Sim, Word};
+use crate::cell::{Cell, Word};
+use crate::platform::Sim;
 use crate::time::{NANOSECOND, SECOND, Time};
 
 /// An object with a lock of its own lasts for so many acquisitions of it, where there are such: a choice.

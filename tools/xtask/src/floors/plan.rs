@@ -201,11 +201,14 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["workload"],
             &["locks"],
-            // Fibers ask the world, or the explorer, and these keep what fibers are made of: they are
-            // one room.
-            &["platform + world + setup + task + arena + explore + library"],
-            &["cache", "cna", "peers"],
-            &["account", "futex", "machine", "rng", "runqueue", "spin"],
+            &["setup"],
+            // The words of locks ask the world, or the explorer, which explores libraries' locks, too, and those ask
+            // as words do.
+            &["platform + explore + library"],
+            &["world"],
+            &["task"],
+            &["arena", "cache", "cna", "delays", "peers"],
+            &["account", "cell", "futex", "machine", "rng", "runqueue", "spin", "store"],
             &["time"],
         ],
     },
