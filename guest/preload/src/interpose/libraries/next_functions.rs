@@ -1,4 +1,4 @@
-//! The functions of a library that a file of wrappers stands in front of, for the wrappers to call.
+//! The functions of a library that a file of wrappers interposes, for the wrappers to call.
 
 /// Declares them: `name(argument: type, ...) -> result;`.
 macro_rules! next_functions {
