@@ -55,7 +55,7 @@ const MOST_THREADS: u32 = 1 << 22;
 pub const MUTEX: Bytes = Bytes {
     // SAFETY: a mutex, whose fields lie in it.
     is_possible: |addr| unsafe {
-        let (lock, kind) = (word(addr, offset(&mutex::LOCK)), word(addr, KIND));
+        let (lock, kind) = (word(addr, const { offset(&mutex::LOCK) }), word(addr, KIND));
         // Robust, or priority-inheriting: then the lock's word has an owner's thread id in it.
         let has_owner = kind & 0x30 != 0;
         // Type, robust, protocol, shared, elision, and the priority ceiling above them.
@@ -67,8 +67,24 @@ pub const MUTEX: Bytes = Bytes {
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_mutex_t).is_some() },
     // SAFETY: the words of a mutex lie in it. A destroyed one does not change.
-    fingerprint: |addr| unsafe { hash_of(addr, mutex::OBJECT.size as u64, &[]) },
+    fingerprint: |addr| unsafe { hash_of_all(addr) },
 };
+
+/// Hash of all words of a mutex.
+///
+/// # Safety
+/// At `addr` is a mutex, aligned to 4.
+unsafe fn hash_of_all(addr: u64) -> u64 {
+    const PAIRS: usize = mutex::OBJECT.size / 8;
+    let mut words = [0; PAIRS];
+    for (offset, into) in (0..).step_by(8).zip(&mut words) {
+        // SAFETY: the caller promises a mutex, of which these are two words.
+        let [low, high] = unsafe { [word(addr, offset), word(addr, offset + 4)] };
+        *into = u64::from(high) << 32 | u64::from(low);
+    }
+    // 0 stands for none.
+    hash(&words) | 1
+}
 
 const KIND: u64 = offset(&mutex::KIND);
 
@@ -81,7 +97,7 @@ const fn ceiling(kind: u32) -> bool {
 pub const RWLOCK: Bytes = Bytes {
     // SAFETY: a reader-writer lock, whose fields lie in it.
     is_possible: |addr| unsafe {
-        word(addr, RWLOCK_SHARED) <= 1 && word(addr, offset(&rwlock::FLAGS)) <= 3
+        word(addr, RWLOCK_SHARED) <= 1 && word(addr, const { offset(&rwlock::FLAGS) }) <= 3
     },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_shared: |addr| unsafe { word(addr, RWLOCK_SHARED) == 1 },
@@ -131,10 +147,10 @@ pub const SEMAPHORE: Bytes = Bytes {
     is_possible: |addr| unsafe {
         word(addr, VALUE) <= i32::MAX as u32
             && word(addr, WAITERS) <= MOST_THREADS
-            && matches!(word(addr, offset(&semaphore::PRIVATE)), 0 | FUTEX_SHARED)
+            && matches!(word(addr, const { offset(&semaphore::PRIVATE) }), 0 | FUTEX_SHARED)
     },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
-    is_shared: |addr| unsafe { word(addr, offset(&semaphore::PRIVATE)) == FUTEX_SHARED },
+    is_shared: |addr| unsafe { word(addr, const { offset(&semaphore::PRIVATE) }) == FUTEX_SHARED },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe {
         identity::stamped(addr as *const libc::sem_t).is_some() || word(addr, VALUE) != 0
@@ -151,17 +167,17 @@ pub const BARRIER: Bytes = Bytes {
     // SAFETY: a barrier, whose fields lie in it.
     is_possible: |addr| unsafe {
         (1..=i32::MAX as u32).contains(&word(addr, COUNT))
-            && matches!(word(addr, offset(&barrier::SHARED)), 0 | FUTEX_SHARED)
+            && matches!(word(addr, const { offset(&barrier::SHARED) }), 0 | FUTEX_SHARED)
     },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
-    is_shared: |addr| unsafe { word(addr, offset(&barrier::SHARED)) == FUTEX_SHARED },
+    is_shared: |addr| unsafe { word(addr, const { offset(&barrier::SHARED) }) == FUTEX_SHARED },
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { word(addr, COUNT) != 0 },
     // SAFETY: the words of a barrier lie in it. What threads change that come and leave is left
     // out.
     fingerprint: |addr| unsafe {
         let changes = [offset(&barrier::IN), offset(&barrier::CURRENT_ROUND)];
-        hash_of(addr, offset(&barrier::OUT), &changes)
+        hash_of(addr, const { offset(&barrier::OUT) }, &changes)
     },
 };
 
@@ -170,10 +186,10 @@ const COUNT: u64 = offset(&barrier::COUNT);
 /// 1: free; 0 and less: taken.
 pub const SPIN: Bytes = Bytes {
     // SAFETY: a spinlock, which is a word.
-    is_possible: |addr| unsafe { word(addr, offset(&spin::WORD)) as i32 <= 1 },
+    is_possible: |addr| unsafe { word(addr, const { offset(&spin::WORD) }) as i32 <= 1 },
     is_shared: |_| false,
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
-    is_used: |addr| unsafe { word(addr, offset(&spin::WORD)) == 1 },
+    is_used: |addr| unsafe { word(addr, const { offset(&spin::WORD) }) == 1 },
     // SAFETY: a spinlock is one word. It may have been taken since, and given up.
     fingerprint: |addr| unsafe { u64::from((SPIN.is_possible)(addr)) },
 };
@@ -187,11 +203,11 @@ const ONCE_RUNS: u32 = 1;
 pub const ONCE: Bytes = Bytes {
     // SAFETY: an once control, which is a word.
     is_possible: |addr| unsafe {
-        let control = word(addr, offset(&once::WORD));
+        let control = word(addr, const { offset(&once::WORD) });
         matches!(control & 3, ONCE_RUNS | ONCE_DONE) || control == 0
     },
     is_shared: |_| false,
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
-    is_used: |addr| unsafe { word(addr, offset(&once::WORD)) & 3 == ONCE_RUNS },
+    is_used: |addr| unsafe { word(addr, const { offset(&once::WORD) }) & 3 == ONCE_RUNS },
     fingerprint: |_| 0,
 };

@@ -13,6 +13,8 @@ const DESCRIPTOR: u64 = 2304;
 pub struct Frames {
     pub(super) len: u32,
     pub(super) objects: [u64; MOST],
+    /// None of them lies below. Of no meaning if there are none.
+    pub(super) lowest: u64,
     /// There were more.
     pub(super) has_lost: bool,
 }

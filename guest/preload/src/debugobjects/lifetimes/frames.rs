@@ -22,6 +22,7 @@ pub fn note(addr: u64) {
         frames.has_lost = true;
         return;
     }
+    frames.lowest = if len == 0 { addr } else { frames.lowest.min(addr) };
     // The length last: a handler that comes between overwrites one, at worst.
     frames.objects[len] = addr;
     frames.len = len as u32 + 1;
@@ -34,6 +35,9 @@ pub fn sweep() {
         return;
     }
     let end = stack_bounds::pointer() - RED_ZONE;
+    if frames.lowest >= end {
+        return;
+    }
     if !stack_bounds::known().contain(end) {
         return;
     }
@@ -50,4 +54,6 @@ pub fn sweep() {
         frames.len = last as u32;
         freed_memory::check(addr, addr + 1, object_end::FRAME, None);
     }
+    let frames = &mut threads::get().frames;
+    frames.lowest = frames.objects[..frames.len as usize].iter().copied().fold(u64::MAX, u64::min);
 }
