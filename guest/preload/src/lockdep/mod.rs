@@ -46,7 +46,7 @@ fn forked() {
 
 /// Begins to watch the calling thread, which holds what it inherited if the process was forked.
 fn attach() {
-    let Some(thread) = attached_threads::attach(0, 0) else { return };
+    let Some(thread) = attached_threads::attach() else { return };
     for lock in inherited::to_hold() {
         watch::inherit(thread, lock);
     }

@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use lockwright_engines::core_lock::{CoreLock, Failure, Host};
-use lockwright_engines::lockdep::{Core, DEBUG_LOCKDEP};
+use lockwright_engines::lockdep::{Core, DEBUG_LOCKDEP, ThreadState};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::stopped;
 
@@ -164,7 +164,9 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     let header = header()?;
     let timed = slow_cost::begin(header);
     let mask = sys::block_signals();
-    let result = match SHARED.lock.lock(sys::gettid(), &Threads) {
+    // SAFETY: null or the thread's own state, which is only read.
+    let own = unsafe { tls::get().as_ref() }.map_or_else(sys::gettid, ThreadState::tid);
+    let result = match SHARED.lock.lock(own, &Threads) {
         Ok(()) => {
             // SAFETY: ACTIVE, so it is initialised; the lock is held.
             let core = unsafe { (*SHARED.core.get()).assume_init_mut() };

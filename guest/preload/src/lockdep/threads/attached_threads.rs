@@ -23,7 +23,7 @@ pub fn thread() -> Option<&'static mut ThreadState> {
     // reference at a time (a signal handler's ends before ours goes on).
     match unsafe { state.as_mut() } {
         Some(thread) => Some(thread),
-        None => attach(0, 0),
+        None => attach(),
     }
 }
 
@@ -39,7 +39,18 @@ pub fn own() -> Option<&'static mut ThreadState> {
 
 /// Begins to watch the calling thread. `None` where nothing is watched.
 #[cold]
-pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut ThreadState> {
+pub fn attach() -> Option<&'static mut ThreadState> {
+    attach_created(0, 0, |_, _| {})
+}
+
+/// As [`attach`], of a thread that was created in `parent_segment` at `create_stack`. `known` is called with its row, unless
+/// it is attached already.
+#[cold]
+pub fn attach_created(
+    parent_segment: u32,
+    create_stack: u32,
+    known: impl FnOnce(&mut Core, u32),
+) -> Option<&'static mut ThreadState> {
     if tls::is_closed() {
         return None;
     }
@@ -57,11 +68,13 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
         return Some(thread);
     }
     let (tid, now) = (sys::gettid(), time::now_ns());
-    let name = sys::thread_name();
     let state = state::with_core(|core| {
         let state = core.thread_start(tid, now, parent_segment, create_stack)?;
         // SAFETY: `thread_start` has just made this state, and the core's lock is held.
-        core.thread_name(unsafe { (*state).id() }, &name);
+        let id = unsafe { (*state).id() };
+        known(core, id);
+        // Its creator may have named it before it could be found.
+        core.thread_name(id, &sys::thread_name());
         Some(state)
     })?;
     let Some(state) = state else {

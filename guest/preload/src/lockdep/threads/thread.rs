@@ -4,10 +4,10 @@ use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
-use lockwright_engines::lockdep::{Acquire as Acquisition, Ident};
+use lockwright_engines::lockdep::{Acquire as Acquisition, Core, Ident};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::mode;
 
@@ -188,40 +188,69 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() };
     // SAFETY: the caller promises that `work` has room for a `Work`.
     unsafe { work.write(Work { start, argument }) };
-    let thread = attached_threads::attach(segment, stack);
+    // SAFETY: `pthread_self` takes no arguments and only reads the thread's own descriptor.
+    let own = unsafe { libc::pthread_self() };
+    let mut is_found = false;
+    let thread = attached_threads::attach_created(segment, stack, |core, id| {
+        is_found = true;
+        can_be_found(core, own, id);
+    });
     // A signal handler may have attached the thread before us.
-    if thread.as_ref().is_none_or(|thread| thread.parent_segment() != segment) {
-        state::with_core(|core| core.creation_is_over(segment));
-    }
-    if let Some(thread) = thread {
-        let id = thread.id();
-        // SAFETY: `pthread_self` takes no arguments and only reads the thread's own descriptor.
-        let own = unsafe { libc::pthread_self() };
+    if !is_found {
+        let id = thread.map(|thread| thread.id());
         state::with_core(|core| {
-            // A handle is given again once nobody can join the thread that had it.
-            if let Some(before) = THREADS.get(own) {
-                core.thread_settled(before.inst());
+            core.creation_is_over(segment);
+            if let Some(id) = id {
+                can_be_found(core, own, id);
+                core.thread_name(id, &sys::thread_name());
             }
-            THREADS.insert(own, Ident::new(id, 1));
-            // Its creator may have named it before it could be found here.
-            core.thread_name(id, &sys::thread_name());
         });
     }
     slot.taken.store(false, Release);
+    tell_of_arrival();
+}
+
+/// From now on the thread of row `id` is found by its handle `own`.
+fn can_be_found(core: &mut Core, own: pthread_t, id: u32) {
+    // A handle is given again once nobody can join the thread that had it.
+    if let Some(before) = THREADS.get(own) {
+        core.thread_settled(before.inst());
+    }
+    THREADS.insert(own, Ident::new(id, 1));
+}
+
+/// Counts the threads that have arrived: a futex.
+static ARRIVALS: AtomicU32 = AtomicU32::new(0);
+/// Threads that wait for one to arrive.
+static AWAITING: AtomicU32 = AtomicU32::new(0);
+
+fn tell_of_arrival() {
+    // SeqCst, both, pairs with `row_of`: either this sees that somebody waits, or that one sees the new count and does not
+    // wait.
+    ARRIVALS.fetch_add(1, SeqCst);
+    if AWAITING.load(SeqCst) != 0 {
+        sys::futex_wake(&ARRIVALS, i32::MAX);
+    }
 }
 
 /// The row of a thread that is about to be joined. If a created thread has not begun, this waits
 /// until it has: the joiner waits longer anyway.
 fn row_of(t: pthread_t) -> Option<Ident> {
     /// Enough for a thread to be scheduled on a loaded machine; then it goes unwatched.
-    const ROUNDS: u32 = 10_000;
+    const ROUNDS: u32 = 100;
+    /// A round is over when any thread arrives, and after this at the latest.
+    const ROUND_NS: i64 = 10_000_000;
     for _ in 0..ROUNDS {
+        let arrivals = ARRIVALS.load(SeqCst);
         let row = THREADS.get(t);
         // Acquire pairs with the Release in `arrive`: the row is there.
         if row.is_some() || SLOTS.iter().all(|slot| !slot.taken.load(Acquire)) {
             return row.or_else(|| THREADS.get(t));
         }
-        sys::sleep_ns(50_000);
+        // SeqCst: as in `tell_of_arrival`.
+        AWAITING.fetch_add(1, SeqCst);
+        sys::futex_wait(&ARRIVALS, arrivals, ROUND_NS);
+        AWAITING.fetch_sub(1, SeqCst);
     }
     None
 }
