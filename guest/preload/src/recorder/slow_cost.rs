@@ -17,7 +17,7 @@ use crate::os::{sys, tls};
 const ALL: u64 = 64;
 
 /// One of so many later ones is timed.
-const SAMPLE: u64 = 8;
+const SAMPLE: u64 = 16;
 
 /// One of so many entries is timed of those that are hardly longer than the clock takes.
 pub(super) const SHORT_SAMPLE: u64 = 64;

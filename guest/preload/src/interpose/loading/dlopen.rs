@@ -11,6 +11,7 @@ use crate::callsite::Return;
 use crate::interpose::libraries;
 use crate::libc::real;
 use crate::lockdep::loader_locks;
+use crate::recorder::measured::measured;
 
 /// Before the stub decides where to go: whether it is [`dlopen`].
 ///
@@ -55,7 +56,7 @@ pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mu
     let handle = unsafe { real::dlopen(file, flags) };
     loader_locks::leave(&loader_locks::LOADER);
     if !handle.is_null() {
-        libraries::look();
+        measured(libraries::look);
     }
     handle
 }

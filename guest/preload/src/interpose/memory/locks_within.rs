@@ -17,6 +17,7 @@ use crate::lockdep::annotate::user_locks;
 use crate::lockdep::misuse;
 use crate::lockmeter;
 use crate::os::tls;
+use crate::recorder::measured::measured_short;
 
 /// Takes the identities of all locks in a block that is about to be freed, and tells if one is
 /// held, or another object in use.
@@ -95,6 +96,6 @@ pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
     let len = unsafe { block_size::of(block) };
     if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
         // SAFETY: the allocator knows `len` bytes of the caller's block, which is not yet freed.
-        unsafe { look(thread, block, len) };
+        measured_short(|| unsafe { look(thread, block, len) });
     }
 }

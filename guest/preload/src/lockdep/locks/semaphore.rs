@@ -18,6 +18,7 @@ use crate::lock_id::identity::{self, Birth};
 use crate::lockdep::watch::{self, Blocking};
 use crate::lockdep::{cond, fast_path, handovers, left_held, misuse, release, trylocks};
 use crate::os::{sys, tls};
+use crate::recorder::measured::measured_short;
 use crate::recorder::state;
 
 type Semaphore = *mut sem_t;
@@ -30,13 +31,15 @@ pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) {
     if state::status() != state::ACTIVE {
         return;
     }
-    // Posts of other processes would not be seen.
-    handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
-    cond::forget_kept(s as u64);
-    if shared == 0 && value == 1 && identity::can_stamp() {
-        // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
-        unsafe { identity::identify(s, Birth::Init) };
-    }
+    measured_short(|| {
+        // Posts of other processes would not be seen.
+        handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
+        cond::forget_kept(s as u64);
+        if shared == 0 && value == 1 && identity::can_stamp() {
+            // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
+            unsafe { identity::identify(s, Birth::Init) };
+        }
+    });
 }
 
 /// A lock's life ends, if there was one: the thread that took it will not post it.
