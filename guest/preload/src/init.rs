@@ -14,7 +14,7 @@ use crate::interpose::{
     signal_unsafe,
 };
 use crate::libc::real;
-use crate::lock_id::{first_use, identity, inherited, spinning};
+use crate::lock_id::{first_use, identity, inherited, known_births, spinning};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
 use crate::process::run_dir::{self, MOST_DIRECTORY};
@@ -22,7 +22,7 @@ use crate::process::{follow, fork};
 use crate::recorder::{slow_cost, state};
 #[cfg(not(test))]
 use crate::stack::forced_unwind;
-use crate::stack::{modules, python};
+use crate::stack::{memo, modules, python};
 use crate::threads::{lifetime, names, unnoticed_ends};
 use crate::{callsite, debugobjects, layouts, lockdep, lockmeter};
 
@@ -106,12 +106,18 @@ fn start() {
 /// All engines' hosts, in the order of their parts.
 static HOSTS: [Host; 3] = [lockdep::HOST, lockmeter::HOST, debugobjects::HOST];
 
+/// Other code may come to lie in `[from, to)`, where a module was. The caller has the core's lock.
+fn unloaded(from: u64, to: u64) {
+    callsite::forget(from, to);
+    memo::forget();
+}
+
 /// Gives the lower layers their callbacks.
 fn connect() {
     hosts::HOSTS.set(&HOSTS);
     state::BEGIN_CHILD.set(child);
     state::UNSEEN_FORK.set(fork::unseen);
-    modules::UNLOADED.set(callsite::forget);
+    modules::UNLOADED.set(unloaded);
     first_use::TELL.set(debugobjects::uses::used_lock);
     #[cfg(not(test))]
     forced_unwind::UNWOUND.set(interpose::abandoned_waits::unwound);
@@ -381,6 +387,7 @@ extern "C" fn destructor() {
     hosts::each(|host| (host.finish)());
     state::with_core(|core| {
         names::refresh(core);
+        known_births::tell_all(core);
         let header = core.ledger().header();
         header.end_ns.store(time::now_ns(), Relaxed);
         header.state.store(process_state::EXITED, Release);

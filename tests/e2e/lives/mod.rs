@@ -1,6 +1,7 @@
 //! The lives of locks and other objects.
 
 pub mod allocations;
+pub mod births;
 pub mod ends;
 pub mod object_types;
 pub mod objects;

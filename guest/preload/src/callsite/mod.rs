@@ -100,9 +100,9 @@ impl Return {
         frame.filter(|call| call.rbp != 0).or_else(Frame::outside).or(frame)
     }
 
-    /// The caller's frame, to which `address` is the way back.
+    /// The caller's frame, to which `address` is the way back. Its frame pointer may be anything.
     #[inline(always)]
-    fn frame(self, address: u64) -> Option<Frame> {
+    pub fn frame(self, address: u64) -> Option<Frame> {
         let rsp = self.stack as u64 + 8;
         (!self.stack.is_null()).then_some(Frame { pc: address, rsp, rbp: self.rbp })
     }

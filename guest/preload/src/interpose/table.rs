@@ -27,8 +27,8 @@ use crate::lockmeter::{self, blocking, sync_waits};
 use crate::process::fork;
 
 interpose! {
-    pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, mutex::init);
-    pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, mutex::destroy);
+    pthread_mutex_init(2) ~ __pthread_mutex_init: call(site_return, mutex::init);
+    pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site_return, mutex::destroy);
     pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, lockdep::mutex::lock, lockmeter::mutex::lock::<false>, both_engines::mutex_lock);
     pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engine(site_return, mutex::trylock);
     pthread_mutex_timedlock(2): engine(site_return, mutex::timedlock);
@@ -37,8 +37,8 @@ interpose! {
     pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, lockdep::mutex::consistent);
     pthread_mutex_setprioceiling(3): call(site, lockdep::mutex::setprioceiling);
 
-    pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site, rwlock::init);
-    pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site, rwlock::destroy);
+    pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site_return, rwlock::init);
+    pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site_return, rwlock::destroy);
     pthread_rwlock_rdlock(1) ~ __pthread_rwlock_rdlock: engine(site_return, rwlock::rdlock);
     pthread_rwlock_wrlock(1) ~ __pthread_rwlock_wrlock: engine(site_return, rwlock::wrlock);
     pthread_rwlock_tryrdlock(1) ~ __pthread_rwlock_tryrdlock: engine(site_return, rwlock::tryrdlock);
@@ -49,8 +49,8 @@ interpose! {
     pthread_rwlock_clockwrlock(3): engine(site_return, rwlock::clockwrlock);
     pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, lockdep::rwlock::unlock, lockmeter::rwlock::unlock, both_engines::rwlock_unlock);
 
-    pthread_spin_init(2): call(site, spin::init);
-    pthread_spin_destroy(1): call(site, spin::destroy);
+    pthread_spin_init(2): call(site_return, spin::init);
+    pthread_spin_destroy(1): call(site_return, spin::destroy);
     pthread_spin_lock(1): engine(site_return, spin::lock);
     pthread_spin_trylock(1): engine(site_return, spin::trylock);
     pthread_spin_unlock(1): engines(site, lockdep::spin::unlock, lockmeter::spin::unlock, both_engines::spin_unlock);
@@ -78,8 +78,8 @@ interpose! {
     sem_timedwait(2): engines(site_return, semaphore::timedwait, sync_waits::sem_timedwait, both_engines::sem_timedwait);
     sem_clockwait(3): engines(site_return, semaphore::clockwait, sync_waits::sem_clockwait, both_engines::sem_clockwait);
 
-    mtx_init(2): call(site, c11::mtx_init);
-    mtx_destroy(1): call(site, c11::mtx_destroy);
+    mtx_init(2): call(site_return, c11::mtx_init);
+    mtx_destroy(1): call(site_return, c11::mtx_destroy);
     mtx_lock(1): engine(site_return, c11::mtx_lock);
     mtx_trylock(1): engine(site_return, c11::mtx_trylock);
     mtx_timedlock(2): engine(site_return, c11::mtx_timedlock);

@@ -15,11 +15,13 @@ use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::side_table::SideTable;
 use super::unstamped::UNSTAMPED;
-use super::{allocations, inherited, lock_pages, spinning};
+use super::{allocations, inherited, known_births, lock_pages, spinning};
 use crate::callsite::current_stack;
 use crate::libc::real;
-use crate::os::tls;
+use crate::os::{sys, tls};
 use crate::recorder::state;
+use crate::stack::memo::{self, About, Noted};
+use crate::stack::unwind::Frame;
 use crate::stack::{modules, python};
 
 /// Random per ledger, never 0; what a stamp's magic is made of.
@@ -91,7 +93,7 @@ pub mod mutex_kind {
 #[inline(always)]
 pub unsafe fn kind_of(m: *const pthread_mutex_t) -> i32 {
     // SAFETY: the caller promises a mutex, and at start this was found to be a field of glibc's.
-    unsafe { m.cast::<i32>().byte_add(mutex::KIND.always()).read_volatile() }
+    unsafe { m.cast::<i32>().byte_add(const { mutex::KIND.always() }).read_volatile() }
 }
 
 /// Somebody holds the mutex, by its own word.
@@ -100,7 +102,7 @@ pub unsafe fn kind_of(m: *const pthread_mutex_t) -> i32 {
 /// `m` points to a mutex, or to memory that is large enough for one.
 pub unsafe fn is_locked(m: *const pthread_mutex_t) -> bool {
     // SAFETY: the caller promises a mutex's memory, of which this is a field of glibc's.
-    unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() != 0 }
+    unsafe { m.cast::<u32>().byte_add(const { mutex::LOCK.always() }).read_volatile() != 0 }
 }
 
 impl Identify for pthread_mutex_t {
@@ -163,7 +165,7 @@ impl Identify for sem_t {
 pub unsafe fn is_taken(s: *const sem_t) -> bool {
     // SAFETY: the caller promises a semaphore, and at start this was found to be a field of
     // glibc's.
-    unsafe { s.cast::<u32>().byte_add(semaphore::VALUE.always()).read_volatile() == 0 }
+    unsafe { s.cast::<u32>().byte_add(const { semaphore::VALUE.always() }).read_volatile() == 0 }
 }
 
 /// Locks can carry stamps.
@@ -181,7 +183,9 @@ impl Identify for pthread_rwlock_t {
 
     unsafe fn kind(this: *const Self) -> u8 {
         // SAFETY: the caller promises a reader-writer lock, of which glibc has this as a field.
-        match unsafe { this.cast::<i32>().byte_add(rwlock::FLAGS.always()).read_volatile() } {
+        match unsafe {
+            this.cast::<i32>().byte_add(const { rwlock::FLAGS.always() }).read_volatile()
+        } {
             // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP; glibc treats plain PREFER_WRITER (1) as
             // preferring readers.
             2 => lock_kind::RWLOCK_WRITER,
@@ -191,7 +195,9 @@ impl Identify for pthread_rwlock_t {
 
     unsafe fn can_stamp(this: *const Self) -> bool {
         // SAFETY: the caller promises a reader-writer lock, of which glibc has this as a field.
-        unsafe { this.cast::<i32>().byte_add(rwlock::SHARED.always()).read_volatile() == 0 }
+        unsafe {
+            this.cast::<i32>().byte_add(const { rwlock::SHARED.always() }).read_volatile() == 0
+        }
     }
 }
 
@@ -263,6 +269,15 @@ pub enum Birth {
     FirstAcquire,
 }
 
+impl Birth {
+    fn about(self, kind: u8) -> About {
+        match self {
+            Self::Init => About::Initialised(kind),
+            Self::FirstAcquire => About::FirstAcquired(kind),
+        }
+    }
+}
+
 /// The identity of a lock without a stamp: from the side table, or a new one.
 ///
 /// # Safety
@@ -282,23 +297,155 @@ pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Iden
     state::with_core(|core| unsafe { identify_in(core, this, birth) })?
 }
 
+/// The identity of a lock without a stamp that the call `call` is given, if its class is known by that. `tell` is called
+/// before the lock is stamped.
+///
+/// # Safety
+/// `this` points to such an object. The call has not returned. Its frame pointer may be anything.
+#[cold]
+pub unsafe fn newborn<T: Identify>(
+    this: *const T,
+    call: Frame,
+    tell: impl FnOnce(),
+) -> Option<Ident> {
+    // SAFETY: the caller's own promises.
+    unsafe { known_birth(this, Birth::FirstAcquire, call, tell) }.map(|(ident, _)| ident)
+}
+
+/// The identity of a lock without a stamp, if its class is known by where its life begins. No lock of ours is taken,
+/// and no system call made.
+///
+/// # Safety
+/// As for [`newborn`].
+unsafe fn known_birth<T: Identify>(
+    this: *const T,
+    birth: Birth,
+    call: Frame,
+    tell: impl FnOnce(),
+) -> Option<(Ident, u32)> {
+    // SAFETY: the caller promises that `this` points to an object of its type.
+    let (can_stamp, kind) = unsafe { (STAMPS.load(Relaxed) && T::can_stamp(this), T::kind(this)) };
+    let is_first = birth == Birth::FirstAcquire;
+    if !can_stamp
+        || modules::locate(this as u64).is_some()
+        || inherited::is_inherited(this as u64)
+        || is_first && (PARENT_NONCE.load(Relaxed) != 0 || allocations::are_recorded())
+    {
+        return None;
+    }
+    let about = birth.about(kind);
+    // SAFETY: the caller promises a call that has not returned.
+    let place = unsafe { known_births::place(about, call) }?;
+    tell();
+    // SAFETY: the caller promises such an object, whose stamp's bytes are ours.
+    unsafe {
+        if is_first && !matches!(try_claim(this), Claim::Made(_)) {
+            return None;
+        }
+        let (ident, stack) = known_births::begin(place);
+        stamp(this, ident);
+        lock_pages::note_lock(this as u64, true);
+        if !is_first {
+            born(ident, None);
+        }
+        known_births::count(place);
+        Some((ident, stack))
+    }
+}
+
+/// What the magic differs by of a lock that a thread is about to stamp.
+const CLAIMED: u64 = 0x6b6b_0000_0000_0000;
+
+/// Looks at a lock that another thread is about to stamp, and then pauses, before its stamp is taken for lost. The thread
+/// stores two words, but it can lose the processor, or be this one, interrupted by a signal.
+const LOOKS: u32 = 2000;
+const PAUSES: u32 = 100;
+const PAUSE_NS: i64 = 1_000_000;
+
+/// Whether the calling thread is the one that stamps a lock: several may come to it for the first time at once.
+enum Claim {
+    /// It is. That word was there, for [`give_back`].
+    Made(u64),
+    /// It was stamped already.
+    Stamped(Ident),
+    /// Another thread is about to.
+    Others,
+}
+
+/// # Safety
+/// `this` points to an object of its type, in which nothing else uses the stamp's bytes.
+unsafe fn try_claim<T: Identify>(this: *const T) -> Claim {
+    // SAFETY: the caller promises such an object.
+    let magic = unsafe { word(this, T::MAGIC) };
+    let claimed = NONCE.load(Relaxed) ^ this as u64 ^ CLAIMED;
+    // Relaxed: the stamp that follows is published by its own Release. Read before the stamp is looked for: the exchange
+    // fails if there has been one since.
+    let before = magic.load(Relaxed);
+    // SAFETY: the caller promises that `this` points to an object of its type, as `stamped` asks.
+    match unsafe { stamped(this) } {
+        Some(ident) => Claim::Stamped(ident),
+        None if before == claimed => Claim::Others,
+        None => match magic.compare_exchange(before, claimed, Relaxed, Relaxed) {
+            Ok(_) => Claim::Made(before),
+            Err(_) => Claim::Others,
+        },
+    }
+}
+
+/// Has the calling thread stamp the lock, unless another has. The word that was there, for [`give_back`]; or the stamp. The
+/// caller has the core's lock.
+///
+/// # Safety
+/// As for [`try_claim`].
+unsafe fn claim<T: Identify>(this: *const T) -> Result<u64, Ident> {
+    for look in 0..LOOKS + PAUSES {
+        // SAFETY: the caller promises such an object.
+        match unsafe { try_claim(this) } {
+            Claim::Made(before) => return Ok(before),
+            Claim::Stamped(ident) => return Err(ident),
+            Claim::Others if look < LOOKS => core::hint::spin_loop(),
+            Claim::Others => sys::sleep_ns(PAUSE_NS),
+        }
+    }
+    // A thread was killed, or left the call by a long jump from a handler.
+    // SAFETY: the caller promises such an object.
+    Ok(unsafe { word(this, T::MAGIC) }.load(Relaxed))
+}
+
+/// The calling thread does not stamp the lock that it has claimed.
+///
+/// # Safety
+/// As for [`try_claim`].
+unsafe fn give_back<T: Identify>(this: *const T, before: u64) {
+    // SAFETY: the caller promises such an object. Relaxed: nothing is published.
+    unsafe { word(this, T::MAGIC) }.store(before, Relaxed);
+}
+
 /// # Safety
 /// `this` points to an object of its type.
 unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth) -> Option<Ident> {
     // SAFETY: the caller promises that `this` points to an object of type `T`, as `can_stamp` asks.
     let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
+    let is_first = birth == Birth::FirstAcquire;
     // Another thread may have been here since.
-    let known = match can_stamp {
-        // SAFETY: the caller promises that `this` points to an object of its type, as `stamped`
-        // asks.
-        true => unsafe { stamped(this) },
-        false => UNSTAMPED.get(this as u64),
+    let claimed = match can_stamp {
+        // SAFETY: the caller promises such an object, and `can_stamp` says that nothing else uses the stamp's bytes.
+        true if is_first => match unsafe { claim(this) } {
+            Ok(before) => Some(before),
+            Err(ident) => return Some(ident),
+        },
+        false if is_first && let Some(ident) = UNSTAMPED.get(this as u64) => return Some(ident),
+        _ => None,
     };
-    if let Some(ident) = known.filter(|_| birth != Birth::Init) {
-        return Some(ident);
-    }
     // SAFETY: the caller promises that `this` points to an object of its type, as `new_lock` asks.
-    let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
+    let ident = unsafe { new_lock(core, this, birth, can_stamp, claimed) };
+    let Some(ident) = ident else {
+        if let Some(before) = claimed {
+            // SAFETY: it was claimed above.
+            unsafe { give_back(this, before) };
+        }
+        return None;
+    };
     spinning::note(core, ident);
     inherited::met(core, this as u64, ident);
     lock_pages::note_lock(this as u64, can_stamp);
@@ -315,10 +462,20 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
 /// asks.
 ///
 /// # Safety
-/// `this` points to such an object.
-pub unsafe fn begin<T: Identify>(this: *const T, asks_where: bool) -> Option<u32> {
+/// `this` points to such an object. `call`, if it is known, has not returned; its frame pointer may be anything.
+pub unsafe fn begin<T: Identify>(
+    this: *const T,
+    asks_where: bool,
+    call: Option<Frame>,
+) -> Option<u32> {
     if state::status() != state::ACTIVE {
         return None;
+    }
+    if let Some(call) = call
+        // SAFETY: the caller promises such an object, and a call that has not returned.
+        && let Some((_, stack)) = unsafe { known_birth(this, Birth::Init, call, || {}) }
+    {
+        return Some(stack);
     }
     state::with_core(|core| {
         // SAFETY: the caller promises that `this` points to an object of its type, as `identify_in`
@@ -365,6 +522,8 @@ pub unsafe fn rename<T: Identify>(
     })?
 }
 
+/// `before`: what the calling thread has found where the stamp's magic is to be, if it has claimed the lock.
+///
 /// # Safety
 /// `this` points to an object of its type.
 unsafe fn new_lock<T: Identify>(
@@ -372,14 +531,17 @@ unsafe fn new_lock<T: Identify>(
     this: *const T,
     birth: Birth,
     can_stamp: bool,
+    before: Option<u64>,
 ) -> Option<Ident> {
     // SAFETY: the caller promises that `this` points to an object of type `T`, as `kind` asks.
     let kind = unsafe { T::kind(this) };
     let parent = PARENT_NONCE.load(Relaxed);
-    if can_stamp && parent != 0 && birth == Birth::FirstAcquire {
+    if parent != 0
+        && let Some(before) = before
+    {
         // SAFETY: the caller promises that `this` points to an object of its type, as `word` asks.
-        let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
-        let magic = magic.load(Relaxed) ^ parent ^ this as u64;
+        let ident = unsafe { word(this, T::IDENT) };
+        let magic = before ^ parent ^ this as u64;
         if magic == 0 || magic == NOT_PLAIN {
             return inherited(core, this as u64, kind, Ident(ident.load(Relaxed)));
         }
@@ -403,7 +565,14 @@ unsafe fn new_lock<T: Identify>(
         return Some(ident);
     }
     let mut frames = [0; CLASS_FRAMES + python::MOST];
-    let n = python::capture(&mut frames[..CLASS_FRAMES]);
+    let call = Frame::outside();
+    let mut noted = call.map(Noted::from);
+    let n = match (call, &mut noted) {
+        (Some(call), Some(noted)) => {
+            python::capture_noting(&mut frames[..CLASS_FRAMES], call, noted)
+        }
+        _ => 0,
+    };
     let captured = &frames[..n];
     // The first lock of a module loaded since: its own code takes it, which is how we hear of the
     // module.
@@ -414,14 +583,18 @@ unsafe fn new_lock<T: Identify>(
     }
     let n = core.with_interpreted(&mut frames, n);
     let frames = &frames[..n];
-    match birth {
+    let ident = match birth {
         Birth::Init => {
             let ident = core.new_lock(kind, Origin::Init(frames))?;
             born(ident, None);
-            Some(ident)
+            ident
         }
-        Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames)),
+        Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames))?,
+    };
+    if can_stamp && let Some(noted) = noted {
+        known_births::keep(core, birth.about(kind), &noted, ident.class());
     }
+    Some(ident)
 }
 
 /// The lock at `addr` of the process that we were forked from, which called it `parents`.
@@ -502,7 +675,8 @@ unsafe fn destroyed_by<T: Identify>(this: *const T) -> (&'static AtomicU32, &'st
 pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
     let nonce = NONCE.load(Relaxed);
     let mut taken = false;
-    for offset in (part.start..part.end.saturating_sub(7)).step_by(8) {
+    let mut offset = part.start;
+    while offset + 8 <= part.end {
         // SAFETY: `offset` is in `part`, which the caller promises to be within the block.
         let at = unsafe { block.add(offset) };
         // SAFETY: the word is in the block and 8-aligned. Another thread may write there, rightly
@@ -510,7 +684,14 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
         let word = unsafe { AtomicU64::from_ptr(at.cast()) };
         let found = word.load(Relaxed) ^ nonce;
         // An address has no high bits; the magic of a special lock differs by some.
-        let lock = if found >> 48 == NOT_PLAIN >> 48 { found ^ NOT_PLAIN } else { found };
+        let lock = match found >> 48 {
+            0 => found,
+            high if high == NOT_PLAIN >> 48 => found ^ NOT_PLAIN,
+            _ => {
+                offset += 8;
+                continue;
+            }
+        };
         let magic = (at as u64).wrapping_sub(lock);
         let is_mutex = magic == pthread_mutex_t::MAGIC as u64;
         if (is_mutex || magic == pthread_rwlock_t::MAGIC as u64) && magic <= offset as u64 {
@@ -519,6 +700,7 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
             taken |= if is_mutex { state != 0 } else { state >> 1 != 0 };
             word.store(0, Relaxed);
         }
+        offset += 8;
     }
     taken
 }
@@ -527,8 +709,9 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
 /// looked for.
 ///
 /// # Safety
-/// `this` points to such an object, or what is left of it after its destroy function.
-pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
+/// `this` points to such an object, or what is left of it after its destroy function. `call`, if it is known, has not
+/// returned; its frame pointer may be anything.
+pub unsafe fn forget<T: Identify>(this: *const T, call: Option<Frame>) -> Option<u32> {
     // SAFETY: the caller promises that `this` points to an object of its type, as `stamped` asks.
     if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
         // SAFETY: the calling thread's state, or null.
@@ -536,7 +719,7 @@ pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
         // SAFETY: the caller promises what is left of the object; the bytes of the stamp are ours,
         // and these are free now.
         unsafe {
-            let place = current_stack::record();
+            let place = current_stack::record_at(call);
             let (stack, thread) = destroyed_by(this);
             stack.store(place, Relaxed);
             // For a thread beyond the 65,535th only the place is known.
@@ -567,6 +750,7 @@ pub fn start(nonce: u64) {
     PARENT_NONCE.store(parent, Relaxed);
     UNSTAMPED.move_to(&PARENTS);
     spinning::forget();
+    memo::begin();
     // A child has its parent's C library.
     if parent == 0 {
         // SAFETY: this is start, and the function works on its own locks.

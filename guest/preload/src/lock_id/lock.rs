@@ -60,7 +60,7 @@ impl Lock for pthread_mutex_t {
     }
 
     fn owner(this: *mut Self) -> *const u32 {
-        this.cast::<u32>().wrapping_byte_add(mutex::OWNER.always())
+        this.cast::<u32>().wrapping_byte_add(const { mutex::OWNER.always() })
     }
 
     #[inline(always)]
@@ -95,7 +95,7 @@ impl Lock for pthread_rwlock_t {
 
     fn owner(this: *mut Self) -> *const u32 {
         // 0 if readers hold it.
-        this.cast::<u32>().wrapping_byte_add(rwlock::CUR_WRITER.always())
+        this.cast::<u32>().wrapping_byte_add(const { rwlock::CUR_WRITER.always() })
     }
 }
 

@@ -6,6 +6,7 @@ pub mod by_address;
 pub mod first_use;
 pub mod identity;
 pub mod inherited;
+pub mod known_births;
 pub mod lock;
 pub mod lock_pages;
 pub mod side_table;

@@ -9,7 +9,7 @@ use lockwright_engines::lockmeter::{CellRef, MeterThread};
 use lockwright_glibc::table::mutex;
 
 use super::hold;
-use super::spots::{spot, subject};
+use super::spots::{spot, subject_of};
 use super::target::{Spot, Target};
 use super::wait::{self, Contended, Owner};
 use crate::callsite::Return;
@@ -97,7 +97,9 @@ unsafe fn attempt<L: Counted>(
 ) -> c_int {
     // SAFETY: the program asked to take its own lock, and a try needs of it no more than that.
     let try_lock = || unsafe { L::try_lock(lock, mode) };
-    let Some((thread, ident)) = subject(lock) else { return try_lock() };
+    // SAFETY: the stub's `site` and `back` are of the call under way.
+    let subject = unsafe { subject_of(lock, || back.frame(site)) };
+    let Some((thread, ident)) = subject else { return try_lock() };
     let target = Target { addr: lock as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
     // SAFETY: the program passed `lock` to this call: it points to its lock.
@@ -152,7 +154,9 @@ pub unsafe fn waited_for<L: Counted>(
     back: Return,
     block: impl FnOnce(*mut L) -> c_int,
 ) -> c_int {
-    let Some((thread, ident)) = subject(lock) else { return block(lock) };
+    // SAFETY: the stub's `site` and `back` are of the call under way.
+    let subject = unsafe { subject_of(lock, || back.frame(site)) };
+    let Some((thread, ident)) = subject else { return block(lock) };
     let target = Target { addr: lock as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return block(lock) };
     // SAFETY: the caller promises its lock; a special one is a mutex, as `is_free` asks.
@@ -189,6 +193,7 @@ pub unsafe fn waited_for<L: Counted>(
 /// `lock` points to a mutex.
 unsafe fn is_free<L: Lock>(lock: *mut L) -> bool {
     // SAFETY: the caller promises a mutex, of which this is a field of glibc's.
-    let word = unsafe { lock.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() };
+    let word =
+        unsafe { lock.cast::<u32>().byte_add(const { mutex::LOCK.always() }).read_volatile() };
     word & libc::FUTEX_TID_MASK == 0
 }

@@ -14,23 +14,52 @@ use super::tls;
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::os::mapping;
-use crate::recorder::measured::measured;
-use crate::stack::{modules, unwind};
+use crate::recorder::measured::{measured, measured_short};
+use crate::stack::modules;
+use crate::stack::unwind::{self, Frame};
 
 /// The thread and the lock, if both are watched.
 #[inline(always)]
 pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
+    // SAFETY: no call is named.
+    unsafe { subject_of(lock, || None) }
+}
+
+/// As [`subject`], of the lock that the call which `call` finds is given, if that is known.
+///
+/// # Safety
+/// That call has not returned. Its frame pointer may be anything.
+#[inline(always)]
+pub unsafe fn subject_of<T: Identify>(
+    lock: *const T,
+    call: impl FnOnce() -> Option<Frame>,
+) -> Option<(&'static mut MeterThread, Ident)> {
     // SAFETY: wrappers are given valid locks; the meter is null or this thread's own.
     match unsafe { (tls::get().as_mut(), identity::stamped(lock)) } {
         (Some(thread), Some(ident)) => Some((thread, ident)),
-        _ => subject_slow(lock),
+        // SAFETY: the caller promises a call that has not returned.
+        _ => unsafe { subject_slow(lock, call()) },
     }
 }
 
-/// The slow path of [`subject`]: the thread has no meter, or the lock carries no stamp.
+/// The slow path of [`subject_of`]: the thread has no meter, or the lock carries no stamp.
+///
+/// # Safety
+/// As for [`subject_of`].
 #[cold]
-fn subject_slow<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
+unsafe fn subject_slow<T: Identify>(
+    lock: *const T,
+    call: Option<Frame>,
+) -> Option<(&'static mut MeterThread, Ident)> {
     let thread = thread()?;
+    // SAFETY: wrappers are given valid locks; the caller promises a call that has not returned.
+    let newborn = || unsafe {
+        let is_new = identity::known(lock).is_none() && identity::destroyed(lock).is_none();
+        identity::newborn(lock, call.filter(|_| is_new)?, || {})
+    };
+    if let Some(ident) = measured_short(newborn) {
+        return Some((thread, ident));
+    }
     // SAFETY: wrappers are given valid locks, whose stamp `known` reads.
     let known = unsafe { identity::known(lock) };
     if known.is_none() && is_full() {

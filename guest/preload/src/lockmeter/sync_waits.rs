@@ -168,7 +168,9 @@ pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site:
 /// `s` points to the caller's semaphore; `site` is the call's return address.
 pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the caller promises a semaphore, of which this is a field of glibc's.
-    let waits = unsafe { s.cast::<u32>().byte_add(semaphore::VALUE.always()).read_volatile() } == 0;
+    let waits =
+        unsafe { s.cast::<u32>().byte_add(const { semaphore::VALUE.always() }).read_volatile() }
+            == 0;
     let Some(thread) = thread() else { return block() };
     let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
     if !waits {

@@ -4,6 +4,7 @@ mod cfi;
 pub mod checked_read;
 #[cfg(not(test))]
 pub mod forced_unwind;
+pub mod memo;
 pub mod modules;
 pub mod python;
 pub mod returned;

@@ -20,7 +20,7 @@ use lockwright_engines::index::hash;
 use lockwright_engines::lockdep::{ASK, Place, Places};
 use lockwright_ledger::rows::interpreted_flag;
 
-use super::unwind::{self, Frame};
+use super::unwind::{self, Frame, Reads};
 use super::{checked_read, modules};
 use crate::os::{loader, sys, tls};
 
@@ -158,6 +158,17 @@ pub fn capture(frames: &mut [u64]) -> usize {
 pub fn capture_at(frames: &mut [u64], from: Option<Frame>) -> usize {
     let n = unwind::capture_at(frames, from);
     asked(frames, n)
+}
+
+/// As [`capture_at`], telling `reads` of all that is read of the stack for it.
+pub fn capture_noting(frames: &mut [u64], from: Frame, reads: &mut impl Reads) -> usize {
+    let n = unwind::capture_noting(frames, from, reads);
+    let all = asked(frames, n);
+    if all != n {
+        // The interpreter's own memory.
+        reads.anything_else();
+    }
+    all
 }
 
 /// Has the interpreter's frames asked for, if the stack goes through it.

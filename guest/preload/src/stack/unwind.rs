@@ -291,10 +291,19 @@ impl Frame {
     /// The frame that this one returns to. `None` if there is none, or no rule leads there.
     #[inline(always)]
     pub fn caller(self) -> Option<Self> {
+        self.caller_noting(&mut Unnoted)
+    }
+
+    /// As [`Frame::caller`], telling `reads` of all that is read of the stack for it.
+    #[inline(always)]
+    fn caller_noting(self, reads: &mut impl Reads) -> Option<Self> {
         let Self { pc, rsp, rbp } = self;
         let rule = rule(pc);
         if rule.kind() == kind::END {
             return None;
+        }
+        if rule.kind() != kind::RSP {
+            reads.uses_rbp();
         }
         let base = if rule.kind() == kind::RSP { rsp } else { rbp };
         let mut cfa = base.wrapping_add_signed(rule.cfa());
@@ -302,16 +311,22 @@ impl Frame {
             if !is_plausible(cfa, rsp) {
                 return None;
             }
+            let at = cfa;
             // SAFETY: a slot of a live frame, by the module's own unwind table.
-            cfa = unsafe { (cfa as *const u64).read() };
+            cfa = unsafe { (at as *const u64).read() };
+            reads.pointer(at, cfa);
         }
         if !is_plausible(cfa.wrapping_sub(8), rsp) {
             return None;
         }
         // SAFETY: the return address of a live frame, by the module's own unwind table.
         let pc = unsafe { ((cfa - 8) as *const u64).read() };
+        reads.return_address(cfa - 8, pc);
         let mut caller = Self { pc, rsp: cfa, rbp };
         if rule.rbp_place() != place::SAME {
+            if rule.rbp_place() == place::AT_RBP {
+                reads.uses_rbp();
+            }
             let base = if rule.rbp_place() == place::AT_CFA { cfa } else { rbp };
             let at = base.wrapping_add_signed(rule.rbp_offset());
             if !is_plausible(at, rsp) {
@@ -320,6 +335,7 @@ impl Frame {
             // SAFETY: the module's own unwind table names this place in a live frame for the saved
             // rbp.
             caller.rbp = unsafe { (at as *const u64).read() };
+            reads.saved_rbp(at, caller.rbp);
         }
         (pc != 0).then_some(caller)
     }
@@ -342,14 +358,59 @@ pub fn capture_at(frames: &mut [u64], from: Option<Frame>) -> usize {
 
 /// Captures the stack from a given frame on, that one included.
 pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
-    let mut next = Some(from);
-    let mut n = 0;
-    while let Some(frame) = next.filter(|_| n < frames.len()) {
+    capture_noting(frames, from, &mut Unnoted)
+}
+
+/// As [`capture_from`], telling `reads` of all that is read of the stack for it.
+pub fn capture_noting(frames: &mut [u64], from: Frame, reads: &mut impl Reads) -> usize {
+    let mut frame = from;
+    for n in 0..frames.len() {
         frames[n] = frame.pc;
-        n += 1;
-        next = frame.caller().or_else(|| past_generated_code(frame));
+        if n + 1 == frames.len() {
+            break;
+        }
+        let next = frame.caller_noting(reads).or_else(|| {
+            if rule(frame.pc).0 & UNKNOWN != 0 {
+                reads.anything_else();
+            }
+            past_generated_code(frame)
+        });
+        match next {
+            Some(next) => frame = next,
+            None => return n + 1,
+        }
     }
-    n
+    frames.len()
+}
+
+/// Is told what an unwinder reads of the stack, and of nothing else does the way out depend.
+pub trait Reads {
+    /// At `at` it has found the return address `word`.
+    fn return_address(&mut self, at: u64, word: u64);
+    /// At `at` it has found the pointer `word` to the end of a frame.
+    fn pointer(&mut self, at: u64, word: u64);
+    /// At `at` it has found the caller's frame pointer.
+    fn saved_rbp(&mut self, at: u64, word: u64);
+    /// From here on the way depends on the frame pointer that the frame has.
+    fn uses_rbp(&mut self);
+    /// The way depends on something else, too.
+    fn anything_else(&mut self);
+}
+
+/// Notes nothing.
+struct Unnoted;
+
+impl Reads for Unnoted {
+    #[inline(always)]
+    fn return_address(&mut self, _: u64, _: u64) {}
+    #[inline(always)]
+    fn pointer(&mut self, _: u64, _: u64) {}
+    #[inline(always)]
+    fn saved_rbp(&mut self, _: u64, _: u64) {}
+    #[inline(always)]
+    fn uses_rbp(&mut self) {}
+    #[inline(always)]
+    fn anything_else(&mut self) {}
 }
 
 /// The frame that this one returns to, where it is of code that no unwind table covers: what a

@@ -1,13 +1,26 @@
 //! Locks: their classes, names and annotations, and the orders that a program declares.
 
+use lockwright_ledger::Header;
+
 use super::Core;
 use crate::lockdep::acquire::Ident;
-use crate::lockdep::recorder::Origin;
+use crate::lockdep::recorder::{self, Origin};
 
 impl Core {
     /// A lock begins its life: finds its class and gives it a number.
     pub fn new_lock(&mut self, kind: u8, origin: Origin<'_>) -> Option<Ident> {
         self.recorder.new_lock(kind, origin)
+    }
+
+    /// The number of a lock that begins its life, of a class that is known. To be counted by
+    /// [`Core::count_locks`], but not at once.
+    pub fn next_instance(header: &Header) -> u32 {
+        recorder::next_instance(header)
+    }
+
+    /// Counts `locks` more of a class. How many it has then.
+    pub fn count_locks(&mut self, class: u32, locks: u32) -> u32 {
+        self.recorder.count_locks(class, locks)
     }
 
     /// A lock that a forked child's thread holds from its parent: `class` is the parent's.

@@ -23,8 +23,8 @@ mod waits;
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{Class, Node, Stack, Sync, Text};
+use lockwright_ledger::{Header, Writer};
 
 use self::classes::Classes;
 use self::contexts::Contexts;
@@ -123,15 +123,18 @@ impl Recorder {
     /// A lock begins its life: finds its class and gives it a number.
     pub(crate) fn new_lock(&mut self, kind: u8, origin: Origin<'_>) -> Option<Ident> {
         let class = self.class(kind, origin)?;
-        self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
-        Some(Ident::new(self.next_instance(), class))
+        self.count_locks(class, 1);
+        Some(Ident::new(next_instance(self.writer.header()), class))
     }
 
-    /// The number of a lock that begins its life. Numbers wrap after 2^32 locks; by then the
-    /// contexts of the first are long cold.
-    fn next_instance(&mut self) -> u32 {
-        let seen = self.writer.header().locks_seen.fetch_add(1, Relaxed) + 1;
-        (seen as u32).max(1)
+    /// Counts `locks` more of a class. How many it has then.
+    pub(crate) fn count_locks(&mut self, class: u32, locks: u32) -> u32 {
+        let mut all = 0;
+        self.writer.update::<Class>(class, |row| {
+            row.locks = row.locks.saturating_add(locks);
+            all = row.locks;
+        });
+        all
     }
 
     /// Names a class (annotation).
@@ -186,4 +189,12 @@ impl Recorder {
                 .enumerate()
                 .all(|(i, &frame)| (self.writer.frame(stack.first + i as u32) == frame) == (i != 0))
     }
+}
+
+/// The number of a lock that begins its life. Numbers wrap after 2^32 locks; by then the contexts of
+/// the first are long cold.
+pub(crate) fn next_instance(header: &Header) -> u32 {
+    // Relaxed: a number, which publishes nothing else.
+    let seen = header.locks_seen.fetch_add(1, Relaxed) + 1;
+    (seen as u32).max(1)
 }

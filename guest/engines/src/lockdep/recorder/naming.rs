@@ -65,7 +65,7 @@ impl Recorder {
         // number.
         let is_on_record = self.recorded_lock(ident.inst()).is_some();
         let inst = match is_on_record {
-            true => self.next_instance(),
+            true => super::next_instance(self.writer.header()),
             false => ident.inst(),
         };
         Some(Ident::new(inst, class))

@@ -15,7 +15,7 @@ use crate::lockdep::acquire::Watched;
 use crate::lockmeter::acquire::{Counted, may_recur};
 use crate::lockmeter::wait::{self, Contended, Owner};
 use crate::lockmeter::{
-    Target, cond, hold, is_wanted, record, rwlock, spot, subject, sync_waits, tls,
+    Target, cond, hold, is_wanted, record, rwlock, spot, subject_of, sync_waits, tls,
 };
 use crate::os::deadline;
 
@@ -46,7 +46,9 @@ pub unsafe fn acquire<L: Watched + Counted>(
     tries: bool,
     take: impl FnOnce() -> c_int,
 ) -> c_int {
-    let Some((thread, ident)) = subject(lock) else { return take() };
+    // SAFETY: the stub's `site` and `back` are of the call under way.
+    let subject = unsafe { subject_of(lock, || back.frame(site)) };
+    let Some((thread, ident)) = subject else { return take() };
     let target = Target { addr: lock as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return take() };
     // SAFETY: the program passed `lock` to this call: it points to its lock.

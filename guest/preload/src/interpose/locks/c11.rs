@@ -118,26 +118,26 @@ pub mod both {
 }
 
 /// # Safety
-/// The arguments keep the contract of `mtx_init`.
-pub unsafe extern "C-unwind" fn mtx_init(m: Mutex, kind: c_int, _site: u64) -> c_int {
+/// The arguments keep the contract of `mtx_init`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn mtx_init(m: Mutex, kind: c_int, site: u64, back: Return) -> c_int {
     // SAFETY: the next `mtx_init` gets the program's own `m` and `kind` unchanged, as without us.
     let init = || unsafe { real::mtx_init(m, kind) };
     if STRANGE.load(Relaxed) {
         return init();
     }
     // SAFETY: `m` is the memory that the program initialises as a mutex, large enough for one.
-    unsafe { mutex::init_by(&types::MTX, m, init) }
+    unsafe { mutex::init_by(&types::MTX, m, back.frame(site), init) }
 }
 
 /// # Safety
-/// The arguments keep the contract of `mtx_destroy`; the stub passes `site`.
-pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
+/// The arguments keep the contract of `mtx_destroy`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: both functions get the program's own mutex, which nobody may use any more. They
     // answer nothing.
     unsafe {
         match STRANGE.load(Relaxed) {
             true => real::mtx_destroy(m),
-            false => mutex::destroy(m, site),
+            false => mutex::destroy(m, site, back),
         }
     }
 }

@@ -13,45 +13,55 @@ use crate::interpose::engine::{Call, Engine, Lockdep};
 use crate::interpose::lifetimes;
 use crate::libc::real;
 use crate::os::deadline;
+use crate::stack::unwind::Frame;
 
 type Mutex = *mut pthread_mutex_t;
 
 /// `pthread_mutex_init`.
 ///
 /// # Safety
-/// The arguments keep the contract of `pthread_mutex_init`.
+/// The arguments keep the contract of `pthread_mutex_init`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn init(
     m: Mutex,
     attr: *const pthread_mutexattr_t,
-    _site: u64,
+    site: u64,
+    back: Return,
 ) -> c_int {
     attribute_calls::made_by(&types::MUTEXATTR, attr);
     // SAFETY: `m` and `attr` are the program's own arguments of `pthread_mutex_init`, which gets
     // them unchanged.
-    unsafe { init_by(&types::MUTEX, m, || real::pthread_mutex_init(m, attr)) }
+    unsafe { init_by(&types::MUTEX, m, back.frame(site), || real::pthread_mutex_init(m, attr)) }
 }
 
 /// A mutex is initialised by `call`, which answers 0 if it was, as an object of `kind`.
 ///
 /// # Safety
-/// The caller's memory, large enough for a mutex.
-pub unsafe fn init_by(kind: &'static Type, m: Mutex, call: impl FnOnce() -> c_int) -> c_int {
+/// The caller's memory, large enough for a mutex. `from`, the call of the program's, has not returned; its frame pointer may be
+/// anything.
+pub unsafe fn init_by(
+    kind: &'static Type,
+    m: Mutex,
+    from: Option<Frame>,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     match lifetimes::are_unheard() {
         true => call(),
         // SAFETY: the caller promises memory that is large enough for a mutex, as `lifetimes::init`
         // asks.
-        false => unsafe { lifetimes::init(kind, m, false, call) },
+        false => unsafe { lifetimes::init(kind, m, false, from, call) },
     }
 }
 
 /// `pthread_mutex_destroy`.
 ///
 /// # Safety
-/// The arguments keep the contract of `pthread_mutex_destroy`.
-pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
+/// The arguments keep the contract of `pthread_mutex_destroy`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn destroy(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: `m` is the program's own mutex, which nobody may use any more, as
     // `pthread_mutex_destroy` asks.
-    unsafe { lifetimes::destroy(&types::MUTEX, m, || real::pthread_mutex_destroy(m)) }
+    unsafe {
+        lifetimes::destroy(&types::MUTEX, m, back.frame(site), || real::pthread_mutex_destroy(m))
+    }
 }
 
 /// `pthread_mutex_lock` of any mutex.

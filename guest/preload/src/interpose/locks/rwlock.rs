@@ -18,11 +18,12 @@ type RwLock = *mut pthread_rwlock_t;
 /// `pthread_rwlock_init`.
 ///
 /// # Safety
-/// The arguments keep the contract of `pthread_rwlock_init`.
+/// The arguments keep the contract of `pthread_rwlock_init`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn init(
     l: RwLock,
     attr: *const pthread_rwlockattr_t,
-    _site: u64,
+    site: u64,
+    back: Return,
 ) -> c_int {
     attribute_calls::made_by(&types::RWLOCKATTR, attr);
     // SAFETY: the next `pthread_rwlock_init` gets the program's own `l` and `attr` unchanged, as
@@ -31,15 +32,15 @@ pub unsafe extern "C-unwind" fn init(
     match lifetimes::are_unheard() {
         true => call(),
         // SAFETY: `l` is the memory that the program initialises as a lock, large enough for one.
-        false => unsafe { lifetimes::init(&types::RWLOCK, l, false, call) },
+        false => unsafe { lifetimes::init(&types::RWLOCK, l, false, back.frame(site), call) },
     }
 }
 
 /// `pthread_rwlock_destroy`.
 ///
 /// # Safety
-/// The arguments keep the contract of `pthread_rwlock_destroy`.
-pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
+/// The arguments keep the contract of `pthread_rwlock_destroy`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn destroy(l: RwLock, site: u64, back: Return) -> c_int {
     if !lock_pages::has_memory(l) {
         // SAFETY: there is no memory, and the C library does not look; the program's own `l` goes
         // on unchanged.
@@ -47,7 +48,9 @@ pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
     }
     // SAFETY: `l` is the program's own lock, which nobody may use any more, as
     // `pthread_rwlock_destroy` asks.
-    unsafe { lifetimes::destroy(&types::RWLOCK, l, || real::pthread_rwlock_destroy(l)) }
+    unsafe {
+        lifetimes::destroy(&types::RWLOCK, l, back.frame(site), || real::pthread_rwlock_destroy(l))
+    }
 }
 
 /// `pthread_rwlock_rdlock`.

@@ -18,20 +18,24 @@ type Spin = *mut pthread_spinlock_t;
 /// `pthread_spin_init`.
 ///
 /// # Safety
-/// The arguments keep the contract of `pthread_spin_init`.
-pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_int {
+/// The arguments keep the contract of `pthread_spin_init`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, site: u64, back: Return) -> c_int {
     // Its bytes do not tell; and what is called shared need not be where others can reach it.
     let is_shared = shared != libc::PTHREAD_PROCESS_PRIVATE && modules::is_shared(l as u64);
     let lock = spin_lock(l).cast_mut();
     // SAFETY: `l` is the memory that the program initialises as a spinlock, which is one word.
-    unsafe { lifetimes::init(&types::SPIN, lock, is_shared, || real::pthread_spin_init(l, shared)) }
+    unsafe {
+        lifetimes::init(&types::SPIN, lock, is_shared, back.frame(site), || {
+            real::pthread_spin_init(l, shared)
+        })
+    }
 }
 
 /// `pthread_spin_destroy`.
 ///
 /// # Safety
-/// The arguments keep the contract of `pthread_spin_destroy`.
-pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
+/// The arguments keep the contract of `pthread_spin_destroy`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn destroy(l: Spin, site: u64, back: Return) -> c_int {
     if !lock_pages::has_memory(l) {
         // SAFETY: there is no memory, and the C library does not look; the program's own `l` goes
         // on unchanged.
@@ -40,7 +44,9 @@ pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
     let lock = spin_lock(l).cast_mut();
     // SAFETY: `l` is the program's own spinlock, which nobody may use any more, as the C library
     // asks.
-    unsafe { lifetimes::destroy(&types::SPIN, lock, || real::pthread_spin_destroy(l)) }
+    unsafe {
+        lifetimes::destroy(&types::SPIN, lock, back.frame(site), || real::pthread_spin_destroy(l))
+    }
 }
 
 /// `pthread_spin_lock`.

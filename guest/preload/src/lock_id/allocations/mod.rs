@@ -4,6 +4,7 @@
 mod blocks;
 mod stacks;
 
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::Stretch;
@@ -26,7 +27,17 @@ pub struct Home {
 
 /// Gets ready for the first block. Where there is no memory for that, all blocks count as lost.
 pub fn start() {
+    // Relaxed: nobody else is here.
+    ARE_RECORDED.store(true, Relaxed);
     stacks::start();
+}
+
+/// Blocks are recorded.
+static ARE_RECORDED: AtomicBool = AtomicBool::new(false);
+
+/// Blocks are recorded: a lock's class may be made of its block.
+pub fn are_recorded() -> bool {
+    ARE_RECORDED.load(Relaxed)
 }
 
 /// The program was given a block. To be inlined into the wrapper of the allocating function, so

@@ -62,7 +62,7 @@ pub unsafe extern "C-unwind" fn destroy(lock: u64, _site: u64) -> c_int {
     if unstamped::find(lock).is_some() {
         if_held(lock, finding_kind::HELD_DESTROYED);
         // SAFETY: known by address; its memory is not looked at.
-        unsafe { identity::forget(lock as *const UserLock) };
+        unsafe { identity::forget(lock as *const UserLock, None) };
     }
     0
 }

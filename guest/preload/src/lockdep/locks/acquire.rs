@@ -95,7 +95,9 @@ unsafe fn acquire_slow<L: Watched>(
     mode: u16,
     block: impl FnOnce(*mut L) -> c_int,
 ) -> c_int {
-    let Some((thread, ident)) = watch::subject(lock) else { return block(lock) };
+    // SAFETY: the stub's `site` and `back` are of the call under way.
+    let subject = unsafe { watch::subject_of(lock, || back.frame(site)) };
+    let Some((thread, ident)) = subject else { return block(lock) };
     let acquired = Acquire { addr: lock as u64, ident, mode, site };
     // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
     match unsafe { watch::before_past(thread, acquired, back) } {
@@ -140,7 +142,8 @@ unsafe fn try_acquire<L: Watched>(lock: *mut L, mode: u16, site: u64, back: Retu
     // SAFETY: the caller promises its own lock, which it asked to be tried.
     let result = unsafe { L::try_lock(lock, mode) };
     if result == 0
-        && let Some((thread, ident)) = watch::subject(lock)
+        // SAFETY: the stub's `site` and `back` are of the call under way.
+        && let Some((thread, ident)) = unsafe { watch::subject_of(lock, || back.frame(site)) }
     {
         // SAFETY: the caller promises its lock, whose memory tells the mode.
         let mode = unsafe { L::mode(lock, mode) } | mode::TRY;

@@ -7,6 +7,7 @@ use lockwright_ledger::rows::finding_kind;
 use crate::lock_id::identity;
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::{misuse, watch};
+use crate::stack::unwind::Frame;
 
 /// What came of a call that initialises a lock.
 pub struct Begun {
@@ -22,10 +23,12 @@ pub struct Begun {
 /// of use.
 ///
 /// # Safety
-/// The caller's memory, large enough for such a lock.
+/// The caller's memory, large enough for such a lock. `call`, if it is known, has not returned; its frame pointer may be
+/// anything.
 pub unsafe fn begin<L: Watched>(
     lock: *mut L,
     asks_where: bool,
+    call: Option<Frame>,
     init: impl FnOnce() -> c_int,
 ) -> Begun {
     // SAFETY: the caller's memory; what it says is only a hint.
@@ -33,7 +36,7 @@ pub unsafe fn begin<L: Watched>(
     let result = init();
     let stack = match result {
         // SAFETY: `init` answered 0, so the caller's memory is an initialised lock now.
-        0 => unsafe { identity::begin(lock, asks_where) },
+        0 => unsafe { identity::begin(lock, asks_where, call) },
         _ => None,
     };
     Begun { result, was_held, stack }
@@ -43,9 +46,10 @@ pub unsafe fn begin<L: Watched>(
 /// was, if that is known already.
 ///
 /// # Safety
-/// The caller's lock.
+/// The caller's lock; `call` is as for [`begin`].
 pub unsafe fn end<L: Watched>(
     lock: *mut L,
+    call: Option<Frame>,
     destroy: impl FnOnce() -> c_int,
 ) -> (c_int, Option<u32>) {
     // SAFETY: the caller promises its lock, as `tell_if_held` asks.
@@ -53,7 +57,7 @@ pub unsafe fn end<L: Watched>(
     let result = destroy();
     let stack = match result {
         // SAFETY: the caller still owns the memory.
-        0 => unsafe { identity::forget(lock) },
+        0 => unsafe { identity::forget(lock, call) },
         _ => None,
     };
     (result, stack)

@@ -197,7 +197,9 @@ impl Watched for pthread_mutex_t {
         back: Return,
         block: impl FnOnce(Mutex) -> c_int,
     ) -> c_int {
-        let Some((thread, ident)) = watch::subject(m) else { return block(m) };
+        // SAFETY: the stub's `site` and `back` are of the call under way.
+        let subject = unsafe { watch::subject_of(m, || back.frame(site)) };
+        let Some((thread, ident)) = subject else { return block(m) };
         let lock = Acquire { addr: m as u64, ident, mode, site };
         // SAFETY: the caller promises its mutex, and the stub passed `back`.
         unsafe { acquire(m, thread, lock, back, || block(m)) }
@@ -232,7 +234,7 @@ unsafe fn owner_here(m: Mutex) -> u32 {
 /// `m` points to the caller's mutex.
 unsafe fn owner(m: Mutex) -> u32 {
     // SAFETY: the caller promises a mutex's memory, of which this is a field of glibc's.
-    unsafe { m.cast::<u32>().byte_add(mutex::OWNER.always()).read_volatile() }
+    unsafe { m.cast::<u32>().byte_add(const { mutex::OWNER.always() }).read_volatile() }
 }
 
 /// # Safety
@@ -322,7 +324,7 @@ unsafe fn acquire_special(
         return block();
     }
     // SAFETY: the caller's mutex, of which this is a field, with the owner's thread id in it.
-    let word = unsafe { m.cast::<u32>().byte_add(mutex::LOCK.always()).read_volatile() };
+    let word = unsafe { m.cast::<u32>().byte_add(const { mutex::LOCK.always() }).read_volatile() };
     let result = match word & libc::FUTEX_TID_MASK {
         0 => block(),
         _ => {
@@ -405,7 +407,8 @@ unsafe fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
 #[inline(never)]
 unsafe fn trylock_slow(m: Mutex, site: u64, back: Return, result: c_int) -> c_int {
     if (result == 0 || result == libc::EOWNERDEAD)
-        && let Some((thread, ident)) = watch::subject(m)
+        // SAFETY: the stub's `site` and `back` are of the call under way.
+        && let Some((thread, ident)) = unsafe { watch::subject_of(m, || back.frame(site)) }
     {
         // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of`
         // asks.

@@ -99,7 +99,7 @@ fn is_among_first(site: u64) -> bool {
 fn forget(control: u64) {
     state::with_core(|_| RAN.remove(control));
     // SAFETY: known by its address; the memory is not looked at.
-    unsafe { identity::forget(control as *const OnceControl) };
+    unsafe { identity::forget(control as *const OnceControl, None) };
 }
 
 /// The calling thread calls `pthread_once`, which returns to `site`, for a control that is not done:

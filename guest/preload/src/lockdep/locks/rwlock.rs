@@ -24,7 +24,9 @@ type RwLock = *mut pthread_rwlock_t;
 /// `l` points to a lock, or to memory that is large enough for one.
 unsafe fn is_locked(l: RwLock) -> bool {
     // SAFETY: the caller promises a lock's memory, of which this is a field of glibc's.
-    unsafe { l.cast::<u32>().byte_add(rwlock::READERS.always()).read_volatile() >> 1 != 0 }
+    unsafe {
+        l.cast::<u32>().byte_add(const { rwlock::READERS.always() }).read_volatile() >> 1 != 0
+    }
 }
 
 impl Watched for pthread_rwlock_t {

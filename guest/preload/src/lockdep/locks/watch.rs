@@ -14,26 +14,73 @@ pub use crate::lockdep::attached_threads::{own, thread};
 use crate::lockdep::{attached_threads, fast_path, left_held, misuse, release};
 use crate::os::tls;
 use crate::os::upcall::Upcall;
-use crate::recorder::measured::measured;
+use crate::recorder::measured::{measured, measured_short};
 use crate::recorder::state;
+use crate::stack::unwind::Frame;
 use crate::stack::{modules, python};
 use crate::threads::unnoticed_ends;
 
 /// The thread and the lock, if both are watched.
 #[inline(always)]
 pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
+    // SAFETY: no call is named.
+    unsafe { subject_of(lock, || None) }
+}
+
+/// As [`subject`], of the lock that the call which `call` finds is given, if that is known.
+///
+/// # Safety
+/// That call has not returned. Its frame pointer may be anything.
+#[inline(always)]
+pub unsafe fn subject_of<T: Identify>(
+    lock: *const T,
+    call: impl FnOnce() -> Option<Frame>,
+) -> Option<(&'static mut ThreadState, Ident)> {
     let state = tls::get();
     // SAFETY: wrappers are given valid locks; what `thread` says about the state.
     match unsafe { (state.as_mut(), identity::stamped(lock)) } {
         (Some(thread), Some(ident)) => Some((thread, ident)),
-        _ => subject_slow(lock),
+        // SAFETY: the caller promises a call that has not returned.
+        _ => unsafe { subject_slow(lock, call()) },
     }
 }
 
-/// The slow path of [`subject`]: the thread is new, or the lock carries no stamp.
+/// The slow path of [`subject_of`]: the thread is new, or the lock carries no stamp.
+///
+/// # Safety
+/// As for [`subject_of`].
 #[cold]
-fn subject_slow<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
-    measured(|| identified(lock))
+unsafe fn subject_slow<T: Identify>(
+    lock: *const T,
+    call: Option<Frame>,
+) -> Option<(&'static mut ThreadState, Ident)> {
+    // SAFETY: the caller promises a call that has not returned.
+    let newborn = || unsafe { newborn(lock, call?) };
+    measured_short(newborn).or_else(|| measured(|| identified(lock)))
+}
+
+/// A lock that has just begun its life, where others of its class have, with the calling thread, which is attached.
+///
+/// # Safety
+/// As for [`subject_of`].
+unsafe fn newborn<T: Identify>(
+    lock: *const T,
+    call: Frame,
+) -> Option<(&'static mut ThreadState, Ident)> {
+    // SAFETY: the thread's own state, to which there is no other reference.
+    let thread = unsafe { tls::get().as_mut() }?;
+    // SAFETY: wrappers are given valid locks, whose bytes are read.
+    let is_new =
+        unsafe { identity::destroyed(lock).is_none() && identity::stamped(lock).is_none() };
+    let addr = lock as u64;
+    let may_be_held = !thread.is_idle() && misuse::may_be_in_frame(thread, addr);
+    if !is_new || may_be_held && thread.find(addr).is_some() {
+        return None;
+    }
+    // SAFETY: as above; the caller promises a call that has not returned.
+    let ident = unsafe { identity::newborn(lock, call, || first_use::tell(lock)) }?;
+    // What was called may have used the thread's state.
+    Some((own()?, ident))
 }
 
 /// The calling thread, attached, and the lock with an identity.

@@ -1,0 +1,76 @@
+//! Locks whose life begins where others' lives began: their class is known, so nothing is written down but how many
+//! they are. This takes no lock of ours and no system call.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_engines::lockdep::{Core, Ident};
+use lockwright_ledger::rows::Class;
+
+use crate::recorder::state;
+use crate::stack::memo::{self, About, Edge, Noted};
+use crate::stack::unwind::Frame;
+
+/// The row of a class may lack this part of its locks, as it is written to under the core's lock. So the ledger of a
+/// running or killed process may have fewer by that part. Of few locks the row lacks none.
+const UNTOLD_PART: u32 = 64;
+
+/// In [`Edge::counts`]: locks that the class's row has not.
+const UNTOLD: usize = 0;
+/// In [`Edge::counts`]: with so many the row is written to.
+const LIMIT: usize = 1;
+
+/// Where the lives of locks begin, if their class is known.
+///
+/// # Safety
+/// The call `call` has not returned. Its frame pointer may be anything.
+#[inline]
+pub unsafe fn place(about: About, call: Frame) -> Option<&'static Edge> {
+    if state::status() != state::ACTIVE || !state::is_here() {
+        return None;
+    }
+    // SAFETY: the caller promises a call that has not returned.
+    unsafe { memo::find(about, call) }
+}
+
+/// A lock begins its life there: it is in no module's data and in no recorded block, and is not inherited. Its identity, and
+/// where locks of its class are initialised. To be counted by [`count`].
+#[inline]
+pub fn begin(place: &Edge) -> (Ident, u32) {
+    let [class, stack] = place.values();
+    let inst = state::header().map_or(1, Core::next_instance);
+    (Ident::new(inst, class), stack)
+}
+
+/// Counts the lock.
+#[inline]
+pub fn count(place: &'static Edge) {
+    // Relaxed: counts, which publish nothing else.
+    let untold = place.counts[UNTOLD].fetch_add(1, Relaxed) + 1;
+    if untold >= place.counts[LIMIT].load(Relaxed) {
+        state::with_core(|core| tell(core, place));
+    }
+}
+
+/// The first lock of a class has begun its life by the call that `noted` is of. The caller has the core's lock.
+pub fn keep(core: &mut Core, about: About, noted: &Noted, class: u32) {
+    let Some(&Class { stack, .. }) = core.ledger().get(class) else { return };
+    let Some(place) = memo::keep(about, noted, [class, stack]) else { return };
+    if place.counts[LIMIT].load(Relaxed) == 0 {
+        tell(core, place);
+    }
+}
+
+/// Has the class's row have all of its locks.
+fn tell(core: &mut Core, place: &Edge) {
+    // Relaxed: as in `begin`.
+    let untold = place.counts[UNTOLD].swap(0, Relaxed);
+    let locks = core.count_locks(place.values()[0], untold);
+    place.counts[LIMIT].store((locks / UNTOLD_PART).max(1), Relaxed);
+}
+
+/// Has the rows of all classes have all of their locks. The process ends.
+pub fn tell_all(core: &mut Core) {
+    // Those of stacks have no locks.
+    let places = memo::all().filter(|place| place.counts[LIMIT].load(Relaxed) != 0);
+    places.for_each(|place| tell(core, place));
+}

@@ -1,0 +1,454 @@
+//! What was found out about a call stack, found again without unwinding it.
+//!
+//! Where a stack leads depends on little: the return address of the call, and the words on the stack
+//! that the unwinder reads after that. [`Noted`] has those words as offsets from the stack pointer. If
+//! each of them is what it was, the frames are the same. So they make a path in a trie: at each node the
+//! next word is read, and an edge for its value leads on. As the unwinder would, a walk reads no word before it
+//! has found those before to be the same; so each lies in a live frame.
+//!
+//! Edges never change and are never removed: readers take no lock. Only a forked child, and a process that has unloaded
+//! a module, begin another trie. The holder of the core's lock adds edges.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::unwind::{Frame, Reads};
+
+/// What a path leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// The class of locks of this kind whose life begins with their init function there.
+    Initialised(u8),
+    /// The class of locks of this kind that are first acquired there.
+    FirstAcquired(u8),
+    /// The stack as it is recorded.
+    Stack,
+}
+
+impl About {
+    const fn number(self) -> u32 {
+        match self {
+            Self::Initialised(kind) => (kind as u32) << 1,
+            Self::FirstAcquired(kind) => (kind as u32) << 1 | 1,
+            // No kind is 0.
+            Self::Stack => 0,
+        }
+    }
+}
+
+/// Edges that there is room for.
+const EDGES: usize = 1 << BITS;
+const BITS: u32 = 13;
+
+/// Places where an edge may be, from that on which its hash says.
+const PROBES: usize = 16;
+
+/// Words of a path at most. A frame has one, or two if its function keeps a frame pointer.
+const MOST: usize = 40;
+
+/// Roots have numbers of this bit: generation and [`About::number`].
+const ROOT: u32 = 1 << 31;
+/// Bits of [`About::number`] in a root's number.
+const ABOUT_BITS: u32 = 9;
+/// Generations that there are numbers for.
+const GENERATIONS: u32 = 1 << (31 - ABOUT_BITS);
+
+/// An edge, and the node that it leads to.
+#[repr(C)]
+pub struct Edge {
+    /// The node that it leads from; 0: there is no edge here yet.
+    from: AtomicU32,
+    /// The [`Step`] from the node that it leads to.
+    step: AtomicU32,
+    /// The word that was read at the node that it leads from.
+    word: AtomicU64,
+    /// What the path leads to, if it ends here.
+    values: [AtomicU32; 2],
+    /// For the keeper of the value.
+    pub counts: [AtomicU32; 2],
+    /// The node of the path that was kept before, if its path ends here.
+    before: AtomicU32,
+}
+
+/// All edges.
+struct Edges([Edge; EDGES]);
+
+impl Edges {
+    #[expect(clippy::declare_interior_mutable_const, reason = "what a static begins with")]
+    const NONE: Self = Self(
+        [const {
+            Edge {
+                from: AtomicU32::new(0),
+                step: AtomicU32::new(0),
+                word: AtomicU64::new(0),
+                values: [const { AtomicU32::new(0) }; 2],
+                counts: [const { AtomicU32::new(0) }; 2],
+                before: AtomicU32::new(0),
+            }
+        }; EDGES],
+    );
+
+    #[inline(always)]
+    fn find(&self, from: u32, word: u64) -> Option<(u32, &Edge)> {
+        let mut place = first_place(from, word);
+        for _ in 0..PROBES {
+            let edge = &self.0[place];
+            // Acquire pairs with the Release in `add`: the rest is there.
+            let its = edge.from.load(Acquire);
+            if its == from && edge.word.load(Relaxed) == word {
+                return Some((place as u32 + 1, edge));
+            }
+            if its == 0 {
+                return None;
+            }
+            place = (place + 1) % EDGES;
+        }
+        None
+    }
+
+    /// The node that an edge leads to, which is made if there is none.
+    fn add(&self, from: u32, word: u64, step: Step, values: [u32; 2]) -> Option<u32> {
+        if let Some((node, edge)) = self.find(from, word) {
+            // Of another step there is none: that depends on the same words. But code can be changed.
+            return (edge.step.load(Relaxed) == step.0).then_some(node);
+        }
+        // Relaxed: only the holder of the core's lock adds.
+        let first = first_place(from, word);
+        let places = (0..PROBES).map(|i| (first + i) % EDGES);
+        let i = places.into_iter().find(|&i| self.0[i].from.load(Relaxed) == 0)?;
+        let edge = &self.0[i];
+        edge.step.store(step.0, Relaxed);
+        edge.word.store(word, Relaxed);
+        edge.values[0].store(values[0], Relaxed);
+        edge.values[1].store(values[1], Relaxed);
+        // Pairs with the Acquire in `find`.
+        edge.from.store(from, Release);
+        Some(i as u32 + 1)
+    }
+}
+
+static TRIE: Edges = Edges::NONE;
+
+/// Which trie it is. A forked child's word.
+#[unsafe(link_section = "lockwright_forked")]
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// The node of the path that was kept last, 0 if there is none.
+#[unsafe(link_section = "lockwright_forked")]
+static LAST: AtomicU32 = AtomicU32::new(0);
+
+/// What to read at a node: an offset from the stack pointer of the call, a multiple of 8, and what is there. Packed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Step(u32);
+
+impl Step {
+    /// Nothing: the path ends.
+    const END: Self = Self(0);
+    /// A word.
+    const WORD: u32 = 1;
+    /// A pointer into the stack, which counts as an offset from the stack pointer, too.
+    const POINTER: u32 = 2;
+    /// The caller's frame pointer, such a pointer.
+    const FRAME_POINTER: u32 = 3;
+    const KIND: u32 = 7;
+
+    /// # Safety
+    /// The unwinder reads this word of the stack that `call` is on.
+    #[inline(always)]
+    unsafe fn read(self, call: Frame) -> u64 {
+        let at = call.rsp.wrapping_add(u64::from(self.0 & !Self::KIND)) as *const u64;
+        match self.0 & Self::KIND {
+            Self::FRAME_POINTER => call.rbp.wrapping_sub(call.rsp),
+            // SAFETY: the caller promises a word of a live frame.
+            Self::POINTER => unsafe { at.read() }.wrapping_sub(call.rsp),
+            // SAFETY: as above.
+            _ => unsafe { at.read() },
+        }
+    }
+}
+
+/// The words that an unwinder has read.
+pub struct Noted {
+    pc: u64,
+    rsp: u64,
+    len: usize,
+    /// What was read, and what it was: not pairs, which would take a third more of the stack.
+    steps: [Step; MOST],
+    words: [u64; MOST],
+    /// Where the frame pointer comes from that the next frame has, unless that is noted.
+    rbp: Option<(Step, u64)>,
+    /// Nothing else was read, and all found room.
+    is_whole: bool,
+}
+
+impl Noted {
+    /// Nothing yet, of an unwinding that begins at `call`.
+    pub fn from(call: Frame) -> Self {
+        let rbp = (Step(Step::FRAME_POINTER), call.rbp.wrapping_sub(call.rsp));
+        Self {
+            pc: call.pc,
+            rsp: call.rsp,
+            len: 0,
+            steps: [Step::END; MOST],
+            words: [0; MOST],
+            rbp: Some(rbp),
+            is_whole: true,
+        }
+    }
+
+    fn push(&mut self, (step, word): (Step, u64)) {
+        if self.len == MOST {
+            self.is_whole = false;
+            return;
+        }
+        (self.steps[self.len], self.words[self.len]) = (step, word);
+        self.len += 1;
+    }
+
+    fn step(&mut self, at: u64, kind: u32) -> Step {
+        match u32::try_from(at.wrapping_sub(self.rsp)) {
+            Ok(offset) if offset & Step::KIND == 0 => Step(offset | kind),
+            _ => {
+                self.is_whole = false;
+                Step::END
+            }
+        }
+    }
+}
+
+impl Reads for Noted {
+    fn return_address(&mut self, at: u64, word: u64) {
+        let step = self.step(at, Step::WORD);
+        self.push((step, word));
+    }
+
+    fn pointer(&mut self, at: u64, word: u64) {
+        let step = self.step(at, Step::POINTER);
+        self.push((step, word.wrapping_sub(self.rsp)));
+    }
+
+    fn saved_rbp(&mut self, at: u64, word: u64) {
+        let step = self.step(at, Step::POINTER);
+        self.rbp = Some((step, word.wrapping_sub(self.rsp)));
+    }
+
+    fn uses_rbp(&mut self) {
+        if let Some(step) = self.rbp.take() {
+            self.push(step);
+        }
+    }
+
+    fn anything_else(&mut self) {
+        self.is_whole = false;
+    }
+}
+
+fn root(about: About) -> u32 {
+    // Relaxed: the thread that unloads a module has no frame in it, and another that has would be lost anyhow.
+    ROOT | GENERATION.load(Relaxed) << ABOUT_BITS | about.number()
+}
+
+/// The first place where an edge may be. The others follow it.
+#[inline(always)]
+fn first_place(from: u32, word: u64) -> usize {
+    // Fibonacci hashing, as in `rule_cache`.
+    let hash = (word ^ u64::from(from) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> (64 - BITS)) as usize
+}
+
+/// What was kept for the stack of `call`.
+///
+/// # Safety
+/// The call has not returned.
+#[inline]
+pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
+    let (mut from, mut word) = (root(about), call.pc);
+    loop {
+        let (node, edge) = TRIE.find(from, word)?;
+        let step = Step(edge.step.load(Relaxed));
+        if step == Step::END {
+            return Some(edge);
+        }
+        // SAFETY: all that the unwinder reads before this word is as it was when it has read this one. So it would read
+        // it now, too, of the frames of a call that the caller promises.
+        word = unsafe { step.read(call) };
+        from = node;
+    }
+}
+
+impl Edge {
+    /// What was kept.
+    pub fn values(&self) -> [u32; 2] {
+        // Relaxed: `find` has seen the edge whole.
+        [self.values[0].load(Relaxed), self.values[1].load(Relaxed)]
+    }
+}
+
+/// Keeps `values` for the stack of the call of which `noted` has all words. The caller has the core's
+/// lock. What there is no room for is not kept.
+pub fn keep(about: About, noted: &Noted, values: [u32; 2]) -> Option<&'static Edge> {
+    if !noted.is_whole || GENERATION.load(Relaxed) == GENERATIONS - 1 {
+        return None;
+    }
+    let (mut from, mut word) = (root(about), noted.pc);
+    for (&step, &next) in noted.steps.iter().zip(&noted.words).take(noted.len) {
+        let node = TRIE.add(from, word, step, [0; 2])?;
+        (from, word) = (node, next);
+    }
+    if let Some((_, edge)) = TRIE.find(from, word) {
+        return Some(edge);
+    }
+    let node = TRIE.add(from, word, Step::END, values)?;
+    let edge = &TRIE.0[node as usize - 1];
+    // Relaxed: only holders of the core's lock follow the list.
+    edge.before.store(LAST.swap(node, Relaxed), Relaxed);
+    Some(edge)
+}
+
+/// All that was kept, whether or not it was forgotten since. The caller has the core's lock.
+pub fn all() -> impl Iterator<Item = &'static Edge> {
+    let mut next = LAST.load(Relaxed);
+    core::iter::from_fn(move || {
+        let edge = TRIE.0.get((next as usize).checked_sub(1)?)?;
+        next = edge.before.load(Relaxed);
+        Some(edge)
+    })
+}
+
+/// Forgets all in a forked child: its parent's values are of another ledger.
+pub fn begin() {
+    forget();
+    LAST.store(0, Relaxed);
+}
+
+/// Forgets all: the addresses of a module that is gone may come to mean something else. The caller has the core's lock.
+pub fn forget() {
+    // Relaxed: as in `root`. The last generation has nothing: its number means that there are no more.
+    GENERATION.store((GENERATION.load(Relaxed) + 1).min(GENERATIONS - 1), Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Mutex, MutexGuard};
+
+    /// Tests add edges in turns, as the core's lock would have it.
+    fn turn() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A stack of two calls: the first function finds its frame by the stack pointer, the second by the frame pointer that the
+    /// first has saved.
+    #[repr(align(16))]
+    struct Calls([u64; 8]);
+
+    impl Calls {
+        fn new(returns: [u64; 2]) -> Box<Self> {
+            let mut calls = Box::new(Self([0; 8]));
+            calls.0[1] = calls.at(6);
+            calls.0[2] = returns[0];
+            calls.0[7] = returns[1];
+            calls
+        }
+
+        fn at(&self, word: usize) -> u64 {
+            &raw const self.0[word] as u64
+        }
+
+        fn call(&self, pc: u64) -> Frame {
+            Frame { pc, rsp: self.at(0), rbp: 77 }
+        }
+
+        fn noted(&self, pc: u64) -> Noted {
+            let mut noted = Noted::from(self.call(pc));
+            noted.return_address(self.at(2), self.0[2]);
+            noted.saved_rbp(self.at(1), self.0[1]);
+            noted.uses_rbp();
+            noted.return_address(self.at(7), self.0[7]);
+            noted
+        }
+
+        fn find(&self, about: About, pc: u64) -> Option<u32> {
+            // SAFETY: all words that were noted are in the array.
+            unsafe { find(about, self.call(pc)) }.map(|edge| edge.values()[0])
+        }
+    }
+
+    #[test]
+    fn a_stack_is_known_wherever_it_lies_and_no_other_is() {
+        let _turn = turn();
+        let (first, moved) = (Calls::new([0x1001, 0x1002]), Calls::new([0x1001, 0x1002]));
+        let (inner, outer) = (Calls::new([0x1003, 0x1002]), Calls::new([0x1001, 0x1003]));
+        let mut longer = Calls::new([0x1001, 0x1002]);
+        longer.0[1] += 8;
+        assert_eq!(first.find(About::Stack, 0x1000), None);
+        keep(About::Stack, &first.noted(0x1000), [5, 6]).expect("room");
+        assert_eq!(first.find(About::Stack, 0x1000), Some(5));
+        assert_eq!(moved.find(About::Stack, 0x1000), Some(5));
+        for other in [inner, outer, longer] {
+            assert_eq!(other.find(About::Stack, 0x1000), None);
+        }
+        assert_eq!(first.find(About::Stack, 0x1004), None);
+        assert_eq!(first.find(About::Initialised(1), 0x1000), None);
+    }
+
+    #[test]
+    fn stacks_part_where_they_differ_and_each_has_its_own_value() {
+        let _turn = turn();
+        let stacks: Vec<_> = (0..100).map(|i| Calls::new([0x2001, 0x3000 + i])).collect();
+        for (i, stack) in (0..).zip(&stacks) {
+            keep(About::Stack, &stack.noted(0x2000), [i, 0]).expect("room");
+        }
+        for (i, stack) in (0..).zip(&stacks) {
+            assert_eq!(stack.find(About::Stack, 0x2000), Some(i));
+        }
+        // The first value stays.
+        keep(About::Stack, &stacks[7].noted(0x2000), [1000, 0]).expect("there");
+        assert_eq!(stacks[7].find(About::Stack, 0x2000), Some(7));
+    }
+
+    #[test]
+    fn what_depends_on_more_than_the_stack_is_not_kept() {
+        let _turn = turn();
+        let stack = Calls::new([0x4001, 0x4002]);
+        let mut noted = stack.noted(0x4000);
+        noted.anything_else();
+        assert!(keep(About::Stack, &noted, [5, 0]).is_none());
+        // Below the call's frame there is nothing that stays.
+        let mut noted = stack.noted(0x4000);
+        noted.return_address(stack.at(0) - 8, 5);
+        assert!(keep(About::Stack, &noted, [5, 0]).is_none());
+        let mut noted = stack.noted(0x4000);
+        (0..MOST).for_each(|_| noted.return_address(stack.at(2), stack.0[2]));
+        assert!(keep(About::Stack, &noted, [5, 0]).is_none());
+        assert_eq!(stack.find(About::Stack, 0x4000), None);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_kept_anew() {
+        let _turn = turn();
+        let stack = Calls::new([0x5001, 0x5002]);
+        keep(About::Stack, &stack.noted(0x5000), [5, 0]).expect("room");
+        forget();
+        assert_eq!(stack.find(About::Stack, 0x5000), None);
+        keep(About::Stack, &stack.noted(0x5000), [6, 0]).expect("room");
+        assert_eq!(stack.find(About::Stack, 0x5000), Some(6));
+        assert!(all().any(|edge| edge.values() == [5, 0]), "its locks are still to be counted");
+        begin();
+        assert_eq!((stack.find(About::Stack, 0x5000), all().count()), (None, 0));
+    }
+
+    #[test]
+    fn a_full_trie_keeps_what_it_has() {
+        let edges = Box::new(Edges::NONE);
+        let added = (0..EDGES as u64)
+            .take_while(|&i| edges.add(1, i, Step::END, [5, i as u32]).is_some())
+            .count();
+        assert!((EDGES / 4..EDGES).contains(&added), "{added}");
+        for i in 0..added as u64 {
+            assert_eq!(edges.find(1, i).map(|(_, edge)| edge.values()), Some([5, i as u32]));
+        }
+        assert!(edges.find(1, added as u64).is_none() && edges.find(2, 0).is_none());
+    }
+}
