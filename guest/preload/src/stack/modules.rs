@@ -9,7 +9,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
-use lockwright_engines::lockdep::Core;
+use lockwright_engines::lockdep::{ASK, Core};
 use lockwright_ledger::rows;
 
 use super::scratch;
@@ -117,7 +117,8 @@ pub fn locate(address: u64) -> Option<(u32, u64)> {
 
 /// Reads the list again if `frames` has an address that no module covers.
 pub fn cover(core: &mut Core, frames: &[u64]) -> bool {
-    if frames.iter().all(|&pc| find(pc).is_some()) {
+    // The mark that asks for an interpreter's frames is no address.
+    if frames.iter().all(|&pc| pc == ASK || find(pc).is_some()) {
         return false;
     }
     // Often at first, when a late module is likely; then rarely: code made at run time stays
