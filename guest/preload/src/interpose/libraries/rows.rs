@@ -36,8 +36,8 @@ macro_rules! library_stub {
     };
 }
 
-/// `LIBRARY { name = method: kind what the kind needs; }`. The method is that of [`Row`]. The wrapper's
-/// file declares the function itself, by `next_functions!`. The kinds:
+/// `LIBRARY { name = method: kind what the kind needs; }`. The method is that of a row (`library.rs`).
+/// The wrapper's file declares the function itself, by `next_functions!`. The kinds:
 /// `site 1 file::wrapper`, with the arity, and what is passed after the arguments as in `interpose!`;
 /// `unless_made 1 file::function`: forwarded, after a call of the function while the object that the only
 /// argument points to begins with a null pointer.

@@ -49,7 +49,7 @@ pub fn start() {
 /// glibc's word before a block: its size with this word, and three bits that say something else.
 const LARGE_HEADER: usize = SMALL + 8 + 7;
 
-/// [`free`](guarded) of glibc's malloc.
+/// `free` of glibc's malloc.
 ///
 /// # Safety
 /// `block` is null or a live block of glibc's malloc, as for `free`.
@@ -68,7 +68,7 @@ unsafe extern "C" fn free_by_header(block: *mut c_void) {
     )
 }
 
-/// [`free`](guarded) of another malloc.
+/// `free` of another malloc.
 ///
 /// # Safety
 /// `block` is null or a live block of the program's allocator, as for `free`.
