@@ -1,0 +1,75 @@
+//! How many instructions a lock's turn takes, counted by callgrind: their number is the same on every run of a build,
+//! however busy the machine is. More than here would be a loss that no measured time shows.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::harness::{Scratch, installed, native, program, run, under};
+
+/// Turns of the two runs that are compared. What comes but once is the same in both.
+const FEW: u64 = 1_000;
+const MANY: u64 = 5_000;
+
+/// The loops of `instructions.c`: so many instructions a turn takes, natively and under `check`, `meter` and `run`, at most.
+/// A mutex's natively are 63 of the C library's and the loop's.
+const MOST: [(&str, [f64; 4]); 5] = [
+    ("mutexes", [66.0, 149.0, 198.0, 372.0]),
+    ("nested", [130.0, 295.0, 395.0, 745.0]),
+    ("readers", [72.0, 171.0, 345.0, 571.0]),
+    ("new_locks", [330.0, 1_400.0, 1_150.0, 1_530.0]),
+    ("initialised", [65.0, 2_450.0, 1_050.0, 2_450.0]),
+];
+
+/// Instructions of each loop in a run of so many turns, under a command of the tool or natively.
+fn instructions(valgrind: &Path, command: Option<&str>, turns: u64) -> Vec<u64> {
+    let scratch = Scratch::new();
+    let counts = scratch.join("counts");
+    let job = match command {
+        Some(command) => under(command, &[] as &[&str], valgrind),
+        None => native(valgrind),
+    };
+    let mut out = std::ffi::OsString::from("--callgrind-out-file=");
+    out.push(&counts);
+    let run_by_valgrind = job
+        .args(["--tool=callgrind".as_ref(), "--quiet".as_ref(), out.as_os_str()])
+        .arg(program("instructions.c"))
+        .arg(turns.to_string())
+        .run();
+    assert_eq!(run_by_valgrind.code(), 0, "{}", run_by_valgrind.stderr);
+    let mut annotate = Command::new("callgrind_annotate");
+    annotate.args(["--inclusive=yes", "--threshold=100"]).arg(&counts);
+    let text = String::from_utf8(run(annotate).stdout).expect("UTF-8");
+    MOST.iter()
+        .map(|(name, _)| {
+            let of = format!("instructions.c:{name} [");
+            let line = text.lines().find(|line| line.contains(&of)).expect("the loop");
+            let number = line.trim_start().split([' ', '(']).next().expect("a number");
+            number.replace(',', "").parse().unwrap_or_else(|e| panic!("{line}: {e}"))
+        })
+        .collect()
+}
+
+#[test]
+fn no_turn_takes_more_instructions_than_it_did() {
+    let Some(valgrind) = installed(&["valgrind"], "valgrind") else { return };
+    let mut natively = Vec::new();
+    for (way, command) in [None, Some("check"), Some("meter"), Some("run")].into_iter().enumerate()
+    {
+        let few = instructions(&valgrind, command, FEW);
+        let many = instructions(&valgrind, command, MANY);
+        for (i, (name, most)) in MOST.iter().enumerate() {
+            let each = (many[i] - few[i]) as f64 / (MANY - FEW) as f64;
+            println!("{name}, {}: {each}", command.unwrap_or("natively"));
+            assert!(
+                each <= most[way],
+                "{name}, {command:?}: {each} instructions, {} at most",
+                most[way]
+            );
+            match command {
+                None => natively.push(each),
+                // The count does see the tool.
+                Some(_) => assert!(each > natively[i] + 50.0, "{name}, {command:?}: {each}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/*
+ * Loops, each N times, of what the tool is to execute few instructions for. They are counted from outside, by function.
+ *
+ *   instructions N
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+/* Lock and unlock. */
+__attribute__((noinline)) static void mutexes(long n)
+{
+	while (n--) {
+		pthread_mutex_lock(&outer);
+		pthread_mutex_unlock(&outer);
+	}
+}
+
+/* The same of two mutexes, one within the other. */
+__attribute__((noinline)) static void nested(long n)
+{
+	while (n--) {
+		pthread_mutex_lock(&outer);
+		pthread_mutex_lock(&inner);
+		pthread_mutex_unlock(&inner);
+		pthread_mutex_unlock(&outer);
+	}
+}
+
+/* Read lock and unlock. */
+__attribute__((noinline)) static void readers(long n)
+{
+	while (n--) {
+		pthread_rwlock_rdlock(&rwlock);
+		pthread_rwlock_unlock(&rwlock);
+	}
+}
+
+/* A mutex that nobody initialises is made, taken once and freed. */
+__attribute__((noinline)) static void new_locks(long n)
+{
+	while (n--) {
+		pthread_mutex_t *mutex = calloc(1, sizeof *mutex);
+		if (!mutex)
+			abort();
+		pthread_mutex_lock(mutex);
+		pthread_mutex_unlock(mutex);
+		free(mutex);
+	}
+}
+
+/* An init and a destroy. */
+__attribute__((noinline)) static void initialised(long n)
+{
+	pthread_mutex_t *mutex = malloc(sizeof *mutex);
+	if (!mutex)
+		abort();
+	while (n--) {
+		pthread_mutex_init(mutex, NULL);
+		pthread_mutex_destroy(mutex);
+	}
+	free(mutex);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	long n = atol(argv[1]);
+	mutexes(n);
+	nested(n);
+	readers(n);
+	new_locks(n);
+	initialised(n);
+	return 0;
+}
