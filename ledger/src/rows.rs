@@ -592,7 +592,7 @@ row! {
         /// Inherited: the class in the parent's ledger. Annotated, without a name: the class that
         /// the locks would have without.
         parent: u32,
-        /// Locks of the class so far. Changes.
+        /// Locks of the class so far. Of 64 and more, a 64th may be missing until the process ends. Changes.
         locks: u32,
         /// Class of the lock under which several of this class may be taken in any order, 0 if none
         /// was declared. Changes.
