@@ -329,7 +329,9 @@ unsafe fn known_birth<T: Identify>(
     if !can_stamp
         || modules::locate(this as u64).is_some()
         || inherited::is_inherited(this as u64)
-        || is_first && (PARENT_NONCE.load(Relaxed) != 0 || allocations::are_recorded())
+        || is_first && allocations::are_recorded()
+        // SAFETY: the caller promises that `this` points to an object of its type.
+        || is_first && is_parents(this as u64, unsafe { word(this, T::MAGIC) }.load(Relaxed))
     {
         return None;
     }
@@ -351,6 +353,13 @@ unsafe fn known_birth<T: Identify>(
         known_births::count(place);
         Some((ident, stack))
     }
+}
+
+/// The process that this one was forked from has stamped the lock at `addr` with this magic.
+fn is_parents(addr: u64, magic: u64) -> bool {
+    let parent = PARENT_NONCE.load(Relaxed);
+    let differs = magic ^ parent ^ addr;
+    parent != 0 && (differs == 0 || differs == NOT_PLAIN)
 }
 
 /// What the magic differs by of a lock that a thread is about to stamp.
@@ -535,16 +544,12 @@ unsafe fn new_lock<T: Identify>(
 ) -> Option<Ident> {
     // SAFETY: the caller promises that `this` points to an object of type `T`, as `kind` asks.
     let kind = unsafe { T::kind(this) };
-    let parent = PARENT_NONCE.load(Relaxed);
-    if parent != 0
-        && let Some(before) = before
+    if let Some(before) = before
+        && is_parents(this as u64, before)
     {
         // SAFETY: the caller promises that `this` points to an object of its type, as `word` asks.
         let ident = unsafe { word(this, T::IDENT) };
-        let magic = before ^ parent ^ this as u64;
-        if magic == 0 || magic == NOT_PLAIN {
-            return inherited(core, this as u64, kind, Ident(ident.load(Relaxed)));
-        }
+        return inherited(core, this as u64, kind, Ident(ident.load(Relaxed)));
     }
     if !can_stamp
         && birth == Birth::FirstAcquire
