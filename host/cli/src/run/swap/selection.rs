@@ -74,9 +74,13 @@ struct Names {
     frames: Vec<Frame>,
 }
 
-/// A path fits as a whole, or from one of its directories on.
+/// A pattern with a slash fits a path as a whole, or from one of its directories on. One without is of the file's name
+/// alone: in whose directory that lies, it does not say.
 fn fits_path(pattern: &str, path: &str) -> bool {
-    glob::matches(pattern, path) || glob::matches(&format!("*/{pattern}"), path)
+    match pattern.contains('/') {
+        true => glob::matches(pattern, path) || glob::matches(&format!("*/{pattern}"), path),
+        false => glob::matches(pattern, path.rsplit('/').next().unwrap_or(path)),
+    }
 }
 
 impl Pattern {
@@ -375,6 +379,13 @@ mod tests {
             ("libstore.so.1.2", true),
             ("lib/libstore.so", true),
             ("libstor", false),
+            // Names of directories that happen to fit are not what is meant.
+            ("o*", false),
+            ("l*", true),
+            ("home", false),
+            ("h*.cc:42", false),
+            ("/opt/lib/*", true),
+            ("opt/*/libstore.so.1.2", true),
             ("libother.so", false),
         ] {
             assert_eq!(Pattern::new(pattern).fits(&names()), fits, "{pattern}");
