@@ -15,7 +15,7 @@ use crate::libc::real::{self, Start, StartC11};
 use crate::lock_id::side_table::SideTable;
 use crate::lockdep::watch::{self, Blocking};
 use crate::lockdep::{atomic_sleep, attached_threads, cond};
-use crate::os::sys;
+use crate::os::{sys, time};
 use crate::recorder::state;
 use crate::stack::python;
 
@@ -237,22 +237,26 @@ fn tell_of_arrival() {
 /// until it has: the joiner waits longer anyway.
 fn row_of(t: pthread_t) -> Option<Ident> {
     /// Enough for a thread to be scheduled on a loaded machine; then it goes unwatched.
-    const ROUNDS: u32 = 100;
-    /// A round is over when any thread arrives, and after this at the latest.
+    const PATIENCE_NS: u64 = 500_000_000;
+    /// A wait is over when any thread arrives, and after this at the latest.
     const ROUND_NS: i64 = 10_000_000;
-    for _ in 0..ROUNDS {
+    let mut begun_ns = None;
+    loop {
         let arrivals = ARRIVALS.load(SeqCst);
         let row = THREADS.get(t);
         // Acquire pairs with the Release in `arrive`: the row is there.
         if row.is_some() || SLOTS.iter().all(|slot| !slot.taken.load(Acquire)) {
             return row.or_else(|| THREADS.get(t));
         }
+        let now_ns = time::now_ns();
+        if now_ns - *begun_ns.get_or_insert(now_ns) > PATIENCE_NS {
+            return None;
+        }
         // SeqCst: as in `tell_of_arrival`.
         AWAITING.fetch_add(1, SeqCst);
         sys::futex_wait(&ARRIVALS, arrivals, ROUND_NS);
         AWAITING.fetch_sub(1, SeqCst);
     }
-    None
 }
 
 /// Waits for a thread's end as for a lock that the thread holds.
