@@ -37,11 +37,7 @@ pub fn any_held(thread: &mut ThreadState, addr: u64) {
         let ident = Ident::new(held.inst, held.class);
         misuse::tell(thread, &Misuse::new(finding_kind::UNLOCK_INCONSISTENT, addr, ident));
     }
-    misuse::pinned(thread, addr);
-    hands_over(thread, addr);
-    callsite::released(thread, addr);
-    left_held::released(thread, addr);
-    thread.release(addr);
+    any(thread, addr, None);
 }
 
 /// The thread has unlocked the lock at `address`, which it may hold: that is not the innermost, or its entry says that
