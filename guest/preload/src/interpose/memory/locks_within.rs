@@ -26,9 +26,15 @@ use crate::recorder::measured::measured_short;
 /// The caller's block of `len` bytes.
 #[cold]
 pub unsafe fn look(thread: &mut ThreadState, block: *mut c_void, len: usize) {
-    if len == 0 {
-        return;
+    if len != 0 {
+        // SAFETY: the caller promises its block of `len` bytes.
+        measured_short(|| unsafe { look_unmeasured(thread, block, len) });
     }
+}
+
+/// # Safety
+/// As for [`look`]; the block has a byte.
+unsafe fn look_unmeasured(thread: &mut ThreadState, block: *mut c_void, len: usize) {
     let (from, to) = (block as u64, block as u64 + len as u64);
     let seen_here = seen(from, to);
     if seen_here & UNSTAMPED != 0 {
@@ -96,6 +102,6 @@ pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
     let len = unsafe { block_size::of(block) };
     if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
         // SAFETY: the allocator knows `len` bytes of the caller's block, which is not yet freed.
-        measured_short(|| unsafe { look(thread, block, len) });
+        unsafe { look(thread, block, len) };
     }
 }
