@@ -10,7 +10,19 @@ use crate::stack::{modules, python};
 /// Records the calling thread's stack. 0: it cannot be kept.
 #[cold]
 pub fn record() -> u32 {
-    record_from(Frame::outside())
+    let mut frames = [0; MAX_FRAMES];
+    let mut noted = Noted::new();
+    let n = python::capture_noting(&mut frames, &mut noted);
+    let stack = state::with_core(|core| {
+        modules::cover(core, &frames[..n]);
+        let n = core.with_interpreted(&mut frames, n);
+        let stack = core.stack(&frames[..n]);
+        if stack != 0 {
+            memo::keep(About::Stack, &noted, [stack, 0]);
+        }
+        stack
+    });
+    stack.unwrap_or(0)
 }
 
 /// As [`record`], from within the call `call` if that is known.
@@ -18,32 +30,10 @@ pub fn record() -> u32 {
 /// # Safety
 /// That call has not returned. Its frame pointer may be anything.
 pub unsafe fn record_at(call: Option<Frame>) -> u32 {
-    let known = call.filter(|_| state::status() == state::ACTIVE && state::is_here());
     // SAFETY: the caller promises a call that has not returned.
     let find = |call| unsafe { memo::find(About::Stack, call) };
-    match known.and_then(find) {
+    match call.filter(|_| state::is_active_here()).and_then(find) {
         Some(place) => place.values()[0],
         None => record(),
     }
-}
-
-fn record_from(call: Option<Frame>) -> u32 {
-    let mut frames = [0; MAX_FRAMES];
-    let mut noted = call.map(Noted::from);
-    let n = match (call, &mut noted) {
-        (Some(call), Some(noted)) => python::capture_noting(&mut frames, call, noted),
-        _ => 0,
-    };
-    let stack = state::with_core(|core| {
-        modules::cover(core, &frames[..n]);
-        let n = core.with_interpreted(&mut frames, n);
-        let stack = core.stack(&frames[..n]);
-        if stack != 0
-            && let Some(noted) = &noted
-        {
-            memo::keep(About::Stack, noted, [stack, 0]);
-        }
-        stack
-    });
-    stack.unwrap_or(0)
 }

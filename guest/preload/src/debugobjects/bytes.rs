@@ -67,14 +67,14 @@ pub const MUTEX: Bytes = Bytes {
     // SAFETY: callers pass the address of an object of this type, and all these fields lie in it.
     is_used: |addr| unsafe { identity::known(addr as *const libc::pthread_mutex_t).is_some() },
     // SAFETY: the words of a mutex lie in it. A destroyed one does not change.
-    fingerprint: |addr| unsafe { hash_of_all(addr) },
+    fingerprint: |addr| unsafe { hash_of_mutex(addr) },
 };
 
 /// Hash of all words of a mutex.
 ///
 /// # Safety
 /// At `addr` is a mutex, aligned to 4.
-unsafe fn hash_of_all(addr: u64) -> u64 {
+unsafe fn hash_of_mutex(addr: u64) -> u64 {
     const PAIRS: usize = mutex::OBJECT.size / 8;
     let mut words = [0; PAIRS];
     for (offset, into) in (0..).step_by(8).zip(&mut words) {

@@ -326,12 +326,16 @@ unsafe fn known_birth<T: Identify>(
     // SAFETY: the caller promises that `this` points to an object of its type.
     let (can_stamp, kind) = unsafe { (STAMPS.load(Relaxed) && T::can_stamp(this), T::kind(this)) };
     let is_first = birth == Birth::FirstAcquire;
+    // SAFETY: the caller promises such an object.
+    let was_met = || unsafe {
+        stamped(this).is_some()
+            || destroyed(this).is_some()
+            || is_parents(this as u64, word(this, T::MAGIC).load(Relaxed))
+    };
     if !can_stamp
-        || modules::locate(this as u64).is_some()
+        || is_first && (was_met() || allocations::are_recorded())
         || inherited::is_inherited(this as u64)
-        || is_first && allocations::are_recorded()
-        // SAFETY: the caller promises that `this` points to an object of its type.
-        || is_first && is_parents(this as u64, unsafe { word(this, T::MAGIC) }.load(Relaxed))
+        || modules::locate(this as u64).is_some()
     {
         return None;
     }
@@ -570,14 +574,8 @@ unsafe fn new_lock<T: Identify>(
         return Some(ident);
     }
     let mut frames = [0; CLASS_FRAMES + python::MOST];
-    let call = Frame::outside();
-    let mut noted = call.map(Noted::from);
-    let n = match (call, &mut noted) {
-        (Some(call), Some(noted)) => {
-            python::capture_noting(&mut frames[..CLASS_FRAMES], call, noted)
-        }
-        _ => 0,
-    };
+    let mut noted = Noted::new();
+    let n = python::capture_noting(&mut frames[..CLASS_FRAMES], &mut noted);
     let captured = &frames[..n];
     // The first lock of a module loaded since: its own code takes it, which is how we hear of the
     // module.
@@ -596,7 +594,7 @@ unsafe fn new_lock<T: Identify>(
         }
         Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames))?,
     };
-    if can_stamp && let Some(noted) = noted {
+    if can_stamp {
         known_births::keep(core, birth.about(kind), &noted, ident.class());
     }
     Some(ident)
@@ -680,8 +678,7 @@ unsafe fn destroyed_by<T: Identify>(this: *const T) -> (&'static AtomicU32, &'st
 pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
     let nonce = NONCE.load(Relaxed);
     let mut taken = false;
-    let mut offset = part.start;
-    while offset + 8 <= part.end {
+    for offset in (part.start..part.end.saturating_sub(7)).step_by(8) {
         // SAFETY: `offset` is in `part`, which the caller promises to be within the block.
         let at = unsafe { block.add(offset) };
         // SAFETY: the word is in the block and 8-aligned. Another thread may write there, rightly
@@ -692,10 +689,7 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
         let lock = match found >> 48 {
             0 => found,
             high if high == NOT_PLAIN >> 48 => found ^ NOT_PLAIN,
-            _ => {
-                offset += 8;
-                continue;
-            }
+            _ => continue,
         };
         let magic = (at as u64).wrapping_sub(lock);
         let is_mutex = magic == pthread_mutex_t::MAGIC as u64;
@@ -705,7 +699,6 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
             taken |= if is_mutex { state != 0 } else { state >> 1 != 0 };
             word.store(0, Relaxed);
         }
-        offset += 8;
     }
     taken
 }

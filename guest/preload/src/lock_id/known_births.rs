@@ -25,7 +25,7 @@ const LIMIT: usize = 1;
 /// The call `call` has not returned. Its frame pointer may be anything.
 #[inline]
 pub unsafe fn place(about: About, call: Frame) -> Option<&'static Edge> {
-    if state::status() != state::ACTIVE || !state::is_here() {
+    if !state::is_active_here() {
         return None;
     }
     // SAFETY: the caller promises a call that has not returned.

@@ -53,10 +53,7 @@ unsafe fn subject_slow<T: Identify>(
 ) -> Option<(&'static mut MeterThread, Ident)> {
     let thread = thread()?;
     // SAFETY: wrappers are given valid locks; the caller promises a call that has not returned.
-    let newborn = || unsafe {
-        let is_new = identity::known(lock).is_none() && identity::destroyed(lock).is_none();
-        identity::newborn(lock, call.filter(|_| is_new)?, || {})
-    };
+    let newborn = || unsafe { identity::newborn(lock, call?, || {}) };
     if let Some(ident) = measured_short(newborn) {
         return Some((thread, ident));
     }

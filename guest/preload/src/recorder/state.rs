@@ -101,6 +101,12 @@ pub fn status() -> u32 {
     SHARED.status.load(Acquire)
 }
 
+/// Watching, and by this process itself: the shared state can be used without the core's lock.
+#[inline]
+pub fn is_active_here() -> bool {
+    status() == ACTIVE && is_here()
+}
+
 /// Installs a core, which is moved from where it is, and begins to watch.
 ///
 /// # Safety

@@ -182,18 +182,23 @@ pub struct Noted {
 }
 
 impl Noted {
-    /// Nothing yet, of an unwinding that begins at `call`.
-    pub fn from(call: Frame) -> Self {
-        let rbp = (Step(Step::FRAME_POINTER), call.rbp.wrapping_sub(call.rsp));
+    /// Of no unwinding: there is nothing to keep.
+    pub const fn new() -> Self {
         Self {
-            pc: call.pc,
-            rsp: call.rsp,
+            pc: 0,
+            rsp: 0,
             len: 0,
             steps: [Step::END; MOST],
             words: [0; MOST],
-            rbp: Some(rbp),
-            is_whole: true,
+            rbp: None,
+            is_whole: false,
         }
+    }
+
+    /// An unwinding begins at `call`.
+    pub fn begin(&mut self, call: Frame) {
+        (self.pc, self.rsp, self.len, self.is_whole) = (call.pc, call.rsp, 0, true);
+        self.rbp = Some((Step(Step::FRAME_POINTER), call.rbp.wrapping_sub(call.rsp)));
     }
 
     fn push(&mut self, (step, word): (Step, u64)) {
@@ -361,7 +366,8 @@ mod tests {
         }
 
         fn noted(&self, pc: u64) -> Noted {
-            let mut noted = Noted::from(self.call(pc));
+            let mut noted = Noted::new();
+            noted.begin(self.call(pc));
             noted.return_address(self.at(2), self.0[2]);
             noted.saved_rbp(self.at(1), self.0[1]);
             noted.uses_rbp();

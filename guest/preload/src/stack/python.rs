@@ -20,7 +20,8 @@ use lockwright_engines::index::hash;
 use lockwright_engines::lockdep::{ASK, Place, Places};
 use lockwright_ledger::rows::interpreted_flag;
 
-use super::unwind::{self, Frame, Reads};
+use super::memo::Noted;
+use super::unwind::{self, Frame, Reads as _};
 use super::{checked_read, modules};
 use crate::os::{loader, sys, tls};
 
@@ -160,13 +161,15 @@ pub fn capture_at(frames: &mut [u64], from: Option<Frame>) -> usize {
     asked(frames, n)
 }
 
-/// As [`capture_at`], telling `reads` of all that is read of the stack for it.
-pub fn capture_noting(frames: &mut [u64], from: Frame, reads: &mut impl Reads) -> usize {
-    let n = unwind::capture_noting(frames, from, reads);
+/// As [`capture`], noting what the unwinder reads of the stack.
+pub fn capture_noting(frames: &mut [u64], noted: &mut Noted) -> usize {
+    let Some(call) = Frame::outside() else { return 0 };
+    noted.begin(call);
+    let n = unwind::capture_noting(frames, call, noted);
     let all = asked(frames, n);
     if all != n {
         // The interpreter's own memory.
-        reads.anything_else();
+        noted.anything_else();
     }
     all
 }

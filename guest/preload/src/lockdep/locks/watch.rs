@@ -69,15 +69,12 @@ unsafe fn newborn<T: Identify>(
 ) -> Option<(&'static mut ThreadState, Ident)> {
     // SAFETY: the thread's own state, to which there is no other reference.
     let thread = unsafe { tls::get().as_mut() }?;
-    // SAFETY: wrappers are given valid locks, whose bytes are read.
-    let is_new =
-        unsafe { identity::destroyed(lock).is_none() && identity::stamped(lock).is_none() };
     let addr = lock as u64;
     let may_be_held = !thread.is_idle() && misuse::may_be_in_frame(thread, addr);
-    if !is_new || may_be_held && thread.find(addr).is_some() {
+    if may_be_held && thread.find(addr).is_some() {
         return None;
     }
-    // SAFETY: as above; the caller promises a call that has not returned.
+    // SAFETY: wrappers are given valid locks; the caller promises a call that has not returned.
     let ident = unsafe { identity::newborn(lock, call, || first_use::tell(lock)) }?;
     // What was called may have used the thread's state.
     Some((own()?, ident))
