@@ -19,7 +19,7 @@ use super::{Calibration, Prices};
 use crate::run::watch::engines::Engines;
 
 /// Raised whenever the prices, or the loops that measure them, change: then all is measured again.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Rounds after which no more are added, if watching costs something by then.
 const ENOUGH: usize = 7;
@@ -46,7 +46,8 @@ impl Known {
 
     /// No more rounds are needed.
     pub fn is_enough(&self) -> bool {
-        self.native.len() >= ENOUGH && self.cost().added.pair_ns > 0.0
+        let Prices { tight_ns, pair_ns, sparse_ns, .. } = self.cost().added;
+        self.native.len() >= ENOUGH && [tight_ns, pair_ns, sparse_ns].iter().all(|&ns| ns > 0.0)
     }
 
     /// Another round.
@@ -173,6 +174,11 @@ mod tests {
         let mut nothing = known.clone();
         (0..ENOUGH).for_each(|_| nothing.add(&prices(10.0), &prices(9.0)));
         assert!(!nothing.is_enough());
+        // Nor are those in which one of the three prices of a pair seemed to be nothing.
+        let mut free = known.clone();
+        let tight_free = |ns: f64| Prices { tight_ns: 10.0, ..prices(ns) };
+        (0..ENOUGH).for_each(|_| free.add(&tight_free(10.0), &tight_free(15.0)));
+        assert!(!free.is_enough());
         assert_eq!(nothing.cost().added, prices(0.0));
         file.write(&known);
         assert_eq!(file.read(), Some(known.clone()));

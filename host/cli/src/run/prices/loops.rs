@@ -121,8 +121,15 @@ fn pairs(others: Prices) -> Prices {
     let tight_ns =
         stats::median(&[tight::<0>, tight::<1>, tight::<2>, tight::<3>, tight::<4>].map(|f| f()));
     let mut value = 1;
-    let pair_ns = usual(LONG_ROUND, || value = PLACES[(value >> 59) as usize](value, LITTLE));
-    let sparse_ns = usual(LONG_ROUND, || value = PLACES[(value >> 59) as usize](value, MUCH));
+    let mut turn = 0;
+    let mut next = |value: u64| {
+        turn += 1;
+        // One place in four is another than the last time round.
+        let is_usual = value >> 62 != 0;
+        PLACES[if is_usual { turn } else { (value >> 57) as usize } % PLACES.len()]
+    };
+    let pair_ns = usual(LONG_ROUND, || value = next(value)(value, LITTLE));
+    let sparse_ns = usual(LONG_ROUND, || value = next(value)(value, MUCH));
     let read_ns = usual(ROUND, || {
         // SAFETY: a valid lock, which is unlocked by the thread that has locked it.
         unsafe {
