@@ -471,36 +471,39 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
     Some(ident)
 }
 
-/// The lock has been initialised: it is a new one. Where that was, if it is known and somebody
-/// asks.
+/// The lock has been initialised: it is a new one. Where that was, if others of its class began there. Otherwise nothing is
+/// done: then [`begin`] does it.
 ///
 /// # Safety
 /// `this` points to such an object. `call`, if it is known, has not returned; its frame pointer may be anything.
-pub unsafe fn begin<T: Identify>(
-    this: *const T,
-    asks_where: bool,
-    call: Option<Frame>,
-) -> Option<u32> {
+pub unsafe fn begin_as_known<T: Identify>(this: *const T, call: Option<Frame>) -> Option<u32> {
     if state::status() != state::ACTIVE {
         return None;
     }
-    if let Some(call) = call
-        // SAFETY: the caller promises such an object, and a call that has not returned.
-        && let Some((_, stack)) = unsafe { known_birth(this, Birth::Init, call, || {}) }
-    {
-        return Some(stack);
-    }
-    state::with_core(|core| {
-        // SAFETY: the caller promises that `this` points to an object of its type, as `identify_in`
-        // asks.
-        let ident = unsafe { identify_in(core, this, Birth::Init) }?;
-        if !asks_where {
-            return None;
-        }
-        // Where the lock was initialised, if its class is made of that.
-        let class = core.ledger().get::<Class>(ident.class())?;
-        (class.origin == class_origin::INIT).then_some(class.stack)
-    })?
+    // SAFETY: the caller promises such an object, and a call that has not returned.
+    let (_, stack) = unsafe { known_birth(this, Birth::Init, call?, || {}) }?;
+    Some(stack)
+}
+
+/// The lock has been initialised: it is a new one. Where that was, if that is known.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn begin<T: Identify>(this: *const T) -> Option<u32> {
+    // SAFETY: the caller promises that `this` points to an object of its type.
+    state::with_core(|core| unsafe { begin_in(core, this) }?.1)?
+}
+
+/// A new lock has been initialised: which it is, and where, if its class is made of that.
+///
+/// # Safety
+/// `this` points to such an object.
+unsafe fn begin_in<T: Identify>(core: &mut Core, this: *const T) -> Option<(Ident, Option<u32>)> {
+    // SAFETY: the caller promises that `this` points to an object of its type, as `identify_in` asks.
+    let ident = unsafe { identify_in(core, this, Birth::Init) }?;
+    let class = core.ledger().get::<Class>(ident.class());
+    let by_init = class.filter(|class| class.origin == class_origin::INIT);
+    Some((ident, by_init.map(|class| class.stack)))
 }
 
 /// Gives a lock the identity that `make` answers, from the lock's kind and the identity that it

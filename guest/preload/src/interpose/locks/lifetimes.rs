@@ -4,8 +4,11 @@
 
 use core::ffi::c_int;
 
+use lockwright_ledger::rows::finding_kind;
+
 use crate::debugobjects::lifetime::{self, Before};
 use crate::debugobjects::{self, Type};
+use crate::lock_id::identity;
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::lock_lifetime;
 use crate::recorder::measured::measured_short;
@@ -31,19 +34,34 @@ pub unsafe fn init<L: Watched>(
     from: Option<Frame>,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let before = measured_short(|| lifetime::initialises(kind, lock as u64));
-    // SAFETY: the caller promises memory that is large enough for such a lock, as `lock_lifetime::begin`
-    // asks.
-    let begun = unsafe { lock_lifetime::begin(lock, debugobjects::is_on(), from, call) };
-    let before = match begun.was_held {
+    let addr = lock as u64;
+    let before = before(|| lifetime::initialises(kind, addr));
+    // SAFETY: the caller promises memory that is large enough for such a lock; what it says is only a hint.
+    let was_held = unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_INITIALISED) };
+    let before = match was_held {
         _ if is_silent => Before::Silent,
         true => Before::Over,
         false => before,
     };
-    if begun.result == 0 {
-        measured_short(|| lifetime::initialised(kind, lock as u64, before, begun.stack));
+    let result = call();
+    if result != 0 {
+        return result;
     }
-    begun.result
+    let is_done = measured_short(|| {
+        // SAFETY: `call` answered 0, so the caller's memory is an initialised lock now. The caller promises that `from` has not
+        // returned.
+        let stack = unsafe { identity::begin_as_known(lock, from) };
+        if stack.is_some() {
+            lifetime::initialised(kind, addr, before, stack);
+        }
+        stack.is_some()
+    });
+    if !is_done {
+        // SAFETY: as above.
+        let stack = unsafe { identity::begin(lock) };
+        measured_short(|| lifetime::initialised(kind, addr, before, stack));
+    }
+    result
 }
 
 /// A lock is destroyed by `call`, which answers 0 if it was.
@@ -56,11 +74,22 @@ pub unsafe fn destroy<L: Watched>(
     from: Option<Frame>,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let before = measured_short(|| lifetime::destroys(kind, lock as u64));
-    // SAFETY: the caller promises its lock, as `lock_lifetime::end` asks.
-    let (result, stack) = unsafe { lock_lifetime::end(lock, from, call) };
+    let addr = lock as u64;
+    let before = before(|| lifetime::destroys(kind, addr));
+    // SAFETY: the caller promises its lock.
+    unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_DESTROYED) };
+    let result = call();
     if result == 0 {
-        measured_short(|| lifetime::destroyed(kind, lock as u64, before, stack));
+        measured_short(|| {
+            // SAFETY: the caller still owns the memory, and promises that `from` has not returned.
+            let stack = unsafe { identity::forget(lock, from) };
+            lifetime::destroyed(kind, addr, before, stack);
+        });
     }
     result
+}
+
+/// What debugobjects sees by `look` before such a call.
+fn before(look: impl FnOnce() -> Before) -> Before {
+    if debugobjects::is_on() { measured_short(look) } else { Before::Plain }
 }
