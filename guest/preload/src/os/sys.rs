@@ -356,6 +356,15 @@ pub fn copy_of(thread: u32, at: u64, into: &mut [u8]) -> isize {
     unsafe { syscall!(libc::SYS_process_vm_readv, thread, &raw const to, 1, &raw const from, 1, 0) }
 }
 
+/// As [`copy_of`], of several ranges: one behind the other, up to the first that is not mapped.
+pub fn copy_of_ranges(thread: u32, ranges: &[libc::iovec], into: &mut [u8]) -> isize {
+    let to = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let (from, n) = (ranges.as_ptr(), ranges.len());
+    // SAFETY: writes to the buffer, which is ours, and no more than that has room for. What is read the kernel looks
+    // after; `ranges` are that many.
+    unsafe { syscall!(libc::SYS_process_vm_readv, thread, &raw const to, 1, from, n, 0) }
+}
+
 /// Reads the target of a symbolic link.
 ///
 /// # Safety

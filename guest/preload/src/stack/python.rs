@@ -8,9 +8,9 @@
 //! nothing is followed blindly: the kernel copies what is looked at (process_vm_readv), and answers
 //! with an error where nothing is mapped, and what is to be code must be of the type of code.
 //!
-//! A walk costs two system calls for each frame that was met before, and is made where something
-//! new is recorded, never on a fast path. It sees no interpreter that is loaded later than the
-//! program, by `dlopen`.
+//! A walk is made where something new is recorded, never on a fast path. It costs about five system calls where the
+//! kernel copies: frames lie close together, and one call copies the code of all. It sees no interpreter that is loaded
+//! later than the program, by `dlopen`.
 
 use core::ffi::c_void;
 use core::mem::size_of_val;
@@ -210,10 +210,13 @@ pub fn interpret(places: &mut Places<'_>, frames: &mut [u64], n: usize) -> usize
     };
     let mut list = [Python { code: 0, prev_instr: 0, is_entry: false }; MOST];
     let found = walk(layout, &memories, state, &mut list);
+    let mut codes = [const { None }; MOST];
+    codes_of(layout, &memories, &list[..found], &mut codes);
     let first = n.min(frames.len() - found);
     let mut to = first;
-    for (i, python) in list[..found].iter().enumerate() {
-        let Some(place) = place(places, layout, memories.of(i), python) else { break };
+    for (i, (python, code)) in list[..found].iter().zip(&codes).enumerate() {
+        let Some(code) = code else { break };
+        let Some(place) = place(places, layout, memories.of(i), python, code) else { break };
         frames[to] = place;
         to += 1;
     }
@@ -229,6 +232,7 @@ fn state_of(function: &AtomicPtr<c_void>) -> u64 {
 }
 
 /// The innermost frames of the calling thread, whose state is at `state`.
+#[inline(never)]
 fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MOST]) -> usize {
     let Layout { thread, frame: at, .. } = layout;
     let mut found = 0usize;
@@ -236,11 +240,12 @@ fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MO
     let next =
         || memory.word(memory.word(state.checked_add(thread.cframe)?)? + thread.current_frame);
     let mut next = next();
+    let mut window = Window { from: 0, len: 0, bytes: [0; WINDOW_BYTES] };
     // Shims between do not count; a list that leads in a circle ends.
     for _ in 0..2 * MOST {
         let Some(frame) = next.filter(|&frame| frame != 0) else { break };
         let mut bytes = [0; FRAME_BYTES];
-        if !memories.of(found).read(frame, &mut bytes) {
+        if !window.read(memories.of(found), frame, &mut bytes) {
             break;
         }
         next = Some(word(&bytes, at.previous));
@@ -263,16 +268,107 @@ fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MO
     found
 }
 
-/// The element of a stack for a frame.
-fn place(places: &mut Places<'_>, layout: &Layout, memory: Memory, python: &Python) -> Option<u64> {
-    let at = &layout.code;
-    let mut code = [0; CODE_BYTES];
-    if !memory.read(python.code, &mut code) || word(&code, TYPE) != CODE_TYPE.load(Relaxed) {
-        return None;
+/// What a walk has copied last of the memory below a frame, where the next frames usually lie.
+struct Window {
+    from: u64,
+    len: usize,
+    bytes: [u8; WINDOW_BYTES],
+}
+
+/// As much as six to eight frames take.
+const WINDOW_BYTES: usize = 1024;
+
+impl Window {
+    /// Fills `into` with the frame at `at`. False: not all of that is mapped.
+    fn read(&mut self, memory: Memory, at: u64, into: &mut [u8; FRAME_BYTES]) -> bool {
+        let Memory::Copied(_) = memory else { return memory.read(at, into) };
+        if self.copy(at, into) {
+            return true;
+        }
+        let end = at.saturating_add(FRAME_BYTES as u64);
+        // The rest of its page is mapped as the frame is. The page before may be anything.
+        let page = at & !(PAGE - 1);
+        self.from = end.saturating_sub(WINDOW_BYTES as u64).max(page);
+        self.len = (end - self.from) as usize;
+        if !memory.read(self.from, &mut self.bytes[..self.len]) {
+            self.len = 0;
+        }
+        self.copy(at, into)
     }
-    let [file, name, table] =
-        [at.file, at.qualified_name, at.line_table].map(|field| word(&code, field));
-    let first_line = half(&code, at.first_line);
+
+    fn copy(&self, at: u64, into: &mut [u8; FRAME_BYTES]) -> bool {
+        let first = usize::try_from(at.wrapping_sub(self.from)).unwrap_or(usize::MAX);
+        let there = self.bytes[..self.len].get(first..).and_then(|rest| rest.first_chunk());
+        there.map(|bytes| *into = *bytes).is_some()
+    }
+}
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+
+/// What is looked at of the code of a frame.
+#[derive(Clone, Copy)]
+struct FrameCode {
+    file: u64,
+    qualified_name: u64,
+    line_table: u64,
+    first_line: u32,
+}
+
+/// The code of all frames of `list`; `None` from the first on that has none.
+#[inline(never)]
+fn codes_of(
+    layout: &Layout,
+    memories: &Memories,
+    list: &[Python],
+    codes: &mut [Option<FrameCode>; MOST],
+) {
+    let mut bytes = [0; MOST * CODE_BYTES];
+    let innermost = list.len().min(1);
+    let arrived = match (memories.innermost, memories.rest) {
+        (Memory::Copied(thread), Memory::Copied(_)) => copied_codes(thread, list, &mut bytes),
+        (first, rest) => {
+            let read = |(i, python): (usize, &Python)| {
+                let memory = if i < innermost { first } else { rest };
+                memory.read(python.code, &mut bytes[i * CODE_BYTES..][..CODE_BYTES])
+            };
+            list.iter().enumerate().map(read).take_while(|&is_there| is_there).count()
+        }
+    };
+    let at = &layout.code;
+    let all = bytes.as_chunks::<CODE_BYTES>().0.iter().take(arrived);
+    let all = all.take_while(|code| word(*code, TYPE) == CODE_TYPE.load(Relaxed));
+    for (to, code) in codes.iter_mut().zip(all) {
+        *to = Some(FrameCode {
+            file: word(code, at.file),
+            qualified_name: word(code, at.qualified_name),
+            line_table: word(code, at.line_table),
+            first_line: half(code, at.first_line),
+        });
+    }
+}
+
+/// Copies the code of all frames by one system call. Of how many it has arrived.
+fn copied_codes(thread: u32, list: &[Python], bytes: &mut [u8; MOST * CODE_BYTES]) -> usize {
+    let nothing = libc::iovec { iov_base: core::ptr::null_mut(), iov_len: 0 };
+    let mut ranges = [nothing; MOST];
+    for (range, python) in ranges.iter_mut().zip(list) {
+        *range = libc::iovec { iov_base: python.code as *mut c_void, iov_len: CODE_BYTES };
+    }
+    let copied = sys::copy_of_ranges(thread, &ranges[..list.len()], bytes);
+    usize::try_from(copied).unwrap_or(0) / CODE_BYTES
+}
+
+/// The element of a stack for a frame.
+fn place(
+    places: &mut Places<'_>,
+    layout: &Layout,
+    memory: Memory,
+    python: &Python,
+    code: &FrameCode,
+) -> Option<u64> {
+    let at = &layout.code;
+    let FrameCode { file, qualified_name: name, line_table: table, first_line } = *code;
     // Code that is gone may have other code where it was: that has other names, or begins elsewhere.
     let rest = u64::from(first_line) << 1 | u64::from(python.is_entry);
     let key = hash(&[python.code, python.prev_instr, file, name, table, rest]);
@@ -577,6 +673,44 @@ mod tests {
         assert_eq!(number(&[64]), None);
         assert_eq!(number(&[127; 12]), None, "without an end");
         assert_eq!((signed(6), signed(7)), (3, -3));
+    }
+
+    #[test]
+    fn one_copy_has_the_frames_that_lie_below() {
+        #[repr(align(4096))]
+        struct Pages([u8; 2 * PAGE as usize]);
+        let mut pages = Box::new(Pages([0; 2 * PAGE as usize]));
+        for (i, byte) in pages.0.iter_mut().enumerate() {
+            *byte = (i / 8) as u8;
+        }
+        let start = pages.0.as_ptr() as u64;
+        let memory = Memory::Copied(sys::gettid());
+        let mut window = Window { from: 0, len: 0, bytes: [0; WINDOW_BYTES] };
+        let mut frame = [0; FRAME_BYTES];
+        // The first ends in the next page. The second and third are in what was copied for the first, the fourth is not.
+        for (at, from) in [(4064, 3112), (3968, 3112), (3112, 3112), (3000, 2048)] {
+            assert!(window.read(memory, start + at, &mut frame));
+            assert_eq!(frame[..], pages.0[at as usize..][..FRAME_BYTES], "{at}");
+            assert_eq!(window.from, start + from, "{at}");
+        }
+        // No page before that of the frame is touched.
+        assert!(window.read(memory, start + PAGE + 16, &mut frame));
+        assert_eq!(window.from, start + PAGE);
+        assert!(!window.read(memory, 16, &mut frame), "not mapped");
+        assert!(!window.read(memory, u64::MAX - 8, &mut frame), "beyond all");
+    }
+
+    #[test]
+    fn code_is_copied_up_to_what_is_not_mapped() {
+        let there = [7; CODE_BYTES];
+        let code = |at: u64| Python { code: at, prev_instr: 0, is_entry: false };
+        let at = there.as_ptr() as u64;
+        let mut bytes = [0; MOST * CODE_BYTES];
+        let thread = sys::gettid();
+        assert_eq!(copied_codes(thread, &[code(at), code(at), code(8), code(at)], &mut bytes), 2);
+        assert_eq!(bytes[CODE_BYTES..][..CODE_BYTES], there);
+        assert_eq!(copied_codes(thread, &[code(8), code(at)], &mut bytes), 0);
+        assert_eq!(copied_codes(thread, &[], &mut bytes), 0);
     }
 
     #[test]
