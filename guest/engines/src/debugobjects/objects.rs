@@ -307,20 +307,13 @@ impl Objects {
         let (mut at, seen) = chain.find(act.addr, act.descr.type_id);
         raise(&self.counters.0.max_chain, seen);
         // SAFETY: what a chain has is live, and changed under its lock only.
-        if let Some(tracker) = unsafe { at.as_mut() } {
+        let there = unsafe { at.as_mut() };
+        let known = there.and_then(|tracker| {
             tracker.enter(env.patience.era);
-            if tracker.is_other(&act) {
-                // SAFETY: in the chain; then nobody's.
-                unsafe {
-                    chain.remove(at);
-                    given.push(at.cast());
-                }
-                at = null_mut();
-            }
-        }
-        // SAFETY: `at` is null or a tracker that the chain still has. It is live, and we hold the
-        // chain's lock.
-        let known = unsafe { at.as_ref() };
+            // Of another object there is nothing known, and its tracker is free for this one.
+            (!tracker.is_other(&act)).then_some(&*tracker)
+        });
+        let is_known = known.is_some();
         let state = match (known, is_static) {
             (Some(tracker), _) => tracker.state,
             (None, None) => State::None,
@@ -347,15 +340,20 @@ impl Objects {
                 }
             }
         } else {
-            if at.is_null() {
-                // SAFETY: the thread's own, and busy.
-                at = unsafe { self.pools.take(local, env)? }.cast();
+            if !is_known {
                 let mut new = Tracker::new(act.addr, act.descr, env.patience.era);
                 (new.state, new.flags) = (State::Init, BY_STATIC);
-                // SAFETY: a record is large enough for a tracker, and this one is ours.
-                unsafe {
-                    at.write(new);
-                    chain.insert(at);
+                if at.is_null() {
+                    // SAFETY: the thread's own, and busy.
+                    at = unsafe { self.pools.take(local, env)? }.cast();
+                    // SAFETY: a record is large enough for a tracker, and this one is ours.
+                    unsafe {
+                        at.write(new);
+                        chain.insert(at);
+                    }
+                } else {
+                    // SAFETY: in the chain, whose lock we have, and which goes on from it as before.
+                    unsafe { at.write(Tracker { next: (*at).next, ..new }) };
                 }
             }
             // SAFETY: in the chain, whose lock we have.
