@@ -1,7 +1,7 @@
 //! Waits and wakes at futexes that the program makes by `syscall`: what both engines want to know
 //! of them.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use lockwright_engines::Shared;
 use lockwright_engines::wakes::{Place, Waiter, Wakes};
@@ -11,6 +11,9 @@ use lockwright_ledger::site;
 
 use crate::recorder::state;
 use crate::stack::{modules, unwind};
+
+/// There is something in [`WAKES`] or [`ROWS`], or about to be.
+static IS_USED: AtomicBool = AtomicBool::new(false);
 
 /// The words at which threads wait.
 static WAKES: Wakes = Wakes::new();
@@ -83,6 +86,7 @@ impl Stack {
         });
         let row = interned.unwrap_or(0);
         if row != 0 {
+            IS_USED.store(true, Relaxed);
             let known = epoch | u64::from(row);
             value.store(known, Relaxed);
             key.store(hash ^ known, Relaxed);
@@ -107,6 +111,7 @@ pub fn enter(addr: u64) -> Option<Place> {
     state::with_core(|core| {
         let writer = core.writer();
         if let Some(id) = writer.push(Wake { addr, ..Wake::default() }) {
+            IS_USED.store(true, Relaxed);
             // SAFETY: a fresh row, added with the core's lock held.
             unsafe { WAKES.add(addr, writer.row_ptr::<Wake>(id)) };
         }
@@ -121,6 +126,12 @@ pub fn waited_for(addr: u64) -> Option<Waiter> {
 
 /// In a forked child: what there is is the parent's.
 pub fn forked() {
+    // Relaxed: a fork takes the memory as it is, so what another thread stored after this is not there without it. The
+    // pages of the two are not even read where there is nothing: the kernel would have to map each.
+    if !IS_USED.load(Relaxed) {
+        return;
+    }
+    IS_USED.store(false, Relaxed);
     WAKES.forget();
     let used = ROWS.iter().flatten().filter(|word| word.load(Relaxed) != 0);
     used.for_each(|word| word.store(0, Relaxed));
