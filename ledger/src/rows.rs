@@ -599,7 +599,8 @@ row! {
         nest: u32,
         /// One of [`wait_type`]. Changes.
         wait_type: u32,
-        /// Locks of the class that proved to be none ([`lock_flag::HANDED_OVER`]). Changes.
+        /// Locks of the class that proved to be none ([`lock_flag::HANDED_OVER`]), or were taken for none after many that
+        /// did. Changes.
         handed_over: u32,
         /// Not used.
         reserved: u32,

@@ -54,6 +54,21 @@ fn what_hands_something_over_is_no_lock() {
     }
 }
 
+#[test]
+fn those_of_a_place_where_none_is_a_lock_are_taken_for_none() {
+    let waits = |waits: &str, pairs: &str| {
+        check(program("semaphores_for_waits.c")).arg(waits).arg(pairs).run()
+    };
+    // The mutex is taken once within each semaphore, which counts as well as long as it is taken for a lock.
+    let (few, many) = (waits("50", "0"), waits("2000", "0"));
+    assert_eq!((few.code(), many.code()), (0, 0), "{}", many.stderr);
+    assert_eq!(few.count("acquisitions"), 100, "{:#}", few.report()["summary"]);
+    assert!(many.count("acquisitions") < 2200, "{:#}", many.report()["summary"]);
+    // Some are watched nonetheless: it is seen when later ones are locks.
+    let run = waits("2000", "200");
+    assert_eq!(run.verdicts().first(), Some(&("circular-dependency", "ordered")), "{}", run.stderr);
+}
+
 /// Whether Python's locks are semaphores here: they are up to 3.12. Says why not.
 pub fn is_python_watched() -> bool {
     let program = "import sys; print(sys.version_info < (3, 13) and sys.thread_info.lock)";

@@ -494,6 +494,25 @@ pub unsafe fn begin<T: Identify>(this: *const T) -> Option<u32> {
     state::with_core(|core| unsafe { begin_in(core, this) }?.1)?
 }
 
+/// As [`begin`], of what may be no lock: `is_none` says so of what it would be, and then it is not taken for one.
+///
+/// # Safety
+/// `this` points to such an object, which can be stamped, and which no other thread uses yet.
+pub unsafe fn begin_unless<T: Identify>(
+    this: *const T,
+    is_none: impl FnOnce(&mut Core, Ident) -> bool,
+) -> Option<u32> {
+    state::with_core(|core| {
+        // SAFETY: the caller promises that `this` points to an object of its type.
+        let (ident, stack) = unsafe { begin_in(core, this) }?;
+        if is_none(core, ident) {
+            // SAFETY: it was given its stamp just now.
+            unsafe { take_stamp(this) };
+        }
+        stack
+    })?
+}
+
 /// A new lock has been initialised: which it is, and where, if its class is made of that.
 ///
 /// # Safety

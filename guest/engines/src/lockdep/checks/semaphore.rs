@@ -6,6 +6,9 @@
 //! thread that does not hold it, or waited for by the one that does, which only another's post can
 //! end. What has been recorded by then stays in the ledger, marked, for the reader to leave out.
 //!
+//! Once nearly all semaphores of a class have proved to be none, the next count as none from the start ([`is_likely_none`]).
+//! CPython makes such a semaphore for each wait for a condition.
+//!
 //! As a lock it orders no threads, as no lock does; nor does it afterwards, since a wait that the
 //! initial value or any thread's post may have granted follows no post in particular.
 
@@ -33,6 +36,33 @@ pub(crate) fn hand_over(
     if let Some(id) = recorder.recorded_lock(ident.inst()) {
         recorder.writer.update::<Lock>(id, |row| row.flags |= lock_flag::HANDED_OVER);
     }
+}
+
+/// So many of a class have to have proved to be no locks before the next is taken for none. And no more than so many may
+/// not have proved it: those that live, and those that were locks.
+const PROOFS: u32 = 64;
+
+/// The first [`WATCHED`] of so many are watched as locks nonetheless: the class may change. Those that follow each other, as
+/// they may be taken together.
+const PERIOD: u32 = 256;
+const WATCHED: u32 = 16;
+
+/// The semaphore `ident`, whose life has just begun, will prove to be no lock, by all that is known of its class. It is
+/// counted as one that has.
+pub(crate) fn is_likely_none(recorder: &mut Recorder, ident: Ident) -> bool {
+    let Some(&Class { locks, handed_over, .. }) = recorder.writer.get::<Class>(ident.class())
+    else {
+        return false;
+    };
+    let is_likely = handed_over >= PROOFS
+        && locks.saturating_sub(handed_over) <= PROOFS
+        && locks % PERIOD >= WATCHED;
+    if is_likely {
+        recorder.writer.update::<Class>(ident.class(), |row| {
+            row.handed_over = row.handed_over.saturating_add(1);
+        });
+    }
+    is_likely
 }
 
 /// Nobody holds the semaphore at `addr` any more. Returns another thread's entry of it.

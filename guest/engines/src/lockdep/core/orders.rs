@@ -80,6 +80,12 @@ impl Core {
         semaphore::hand_over(&mut self.recorder, thread, addr, ident);
     }
 
+    /// The semaphore `ident`, whose life has just begun, will prove to be no lock, by all that is known of its class: it is
+    /// to be taken for none, and has been counted so.
+    pub fn is_likely_none(&mut self, ident: Ident) -> bool {
+        semaphore::is_likely_none(&mut self.recorder, ident)
+    }
+
     /// Nobody holds the semaphore at `addr` any more. Returns another thread's entry of it.
     pub fn give_up(&mut self, thread: Option<&mut ThreadState>, addr: u64) -> Option<Held> {
         semaphore::give_up(&self.recorder, thread, addr)

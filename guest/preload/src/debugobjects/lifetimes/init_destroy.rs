@@ -7,10 +7,21 @@ use crate::recorder::measured::measured_short;
 
 /// The object of `kind` at `addr` is initialised by `call`, which answers 0 if it was.
 pub fn init(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
+    init_then(kind, addr, call, || None)
+}
+
+/// As [`init`]. `then` runs once it is initialised, and says where that was if it knows.
+pub fn init_then(
+    kind: &'static Type,
+    addr: u64,
+    call: impl FnOnce() -> c_int,
+    then: impl FnOnce() -> Option<u32>,
+) -> c_int {
     let before = measured_short(|| lifetime::initialises(kind, addr));
     let result = call();
     if result == 0 {
-        measured_short(|| lifetime::initialised(kind, addr, before, None));
+        let stack = then();
+        measured_short(|| lifetime::initialised(kind, addr, before, stack));
     }
     result
 }

@@ -31,15 +31,13 @@ pub unsafe extern "C-unwind" fn init(
     }
     // SAFETY: `s` is the memory that the program initialises as a semaphore, and `sem_init` gets it
     // unchanged.
-    let result = init_destroy::init(&types::SEMAPHORE, s as u64, || unsafe {
+    let call = || unsafe {
         semaphore::end(s);
         real::sem_init(s, shared, value)
-    });
-    if result == 0 {
-        // SAFETY: `sem_init` has just initialised `s`, so nobody has used it yet.
-        unsafe { semaphore::begins(s, shared, value) };
-    }
-    result
+    };
+    // SAFETY: `sem_init` has just initialised `s`, so nobody has used it yet.
+    let then = || unsafe { semaphore::begins(s, shared, value) };
+    init_destroy::init_then(&types::SEMAPHORE, s as u64, call, then)
 }
 
 /// # Safety

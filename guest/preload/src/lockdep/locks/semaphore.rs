@@ -7,14 +7,14 @@
 use core::ffi::{c_int, c_uint};
 
 use libc::sem_t;
-use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Core, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{event, finding_kind, mode};
 
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
-use crate::lock_id::identity::{self, Birth};
+use crate::lock_id::identity;
 use crate::lockdep::watch::{self, Blocking};
 use crate::lockdep::{cond, fast_path, handovers, left_held, misuse, release, trylocks};
 use crate::os::{sys, tls};
@@ -23,23 +23,22 @@ use crate::recorder::state;
 
 type Semaphore = *mut sem_t;
 
-/// A semaphore has been initialised.
+/// A semaphore has been initialised. Where, if that is known.
 ///
 /// # Safety
 /// The caller's semaphore, which nobody has used yet.
-pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) {
+pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) -> Option<u32> {
     if state::status() != state::ACTIVE {
-        return;
+        return None;
     }
     measured_short(|| {
         // Posts of other processes would not be seen.
         handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
         cond::forget_kept(s as u64);
-        if shared == 0 && value == 1 && identity::can_stamp() {
-            // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
-            unsafe { identity::identify(s, Birth::Init) };
-        }
-    });
+        let may_be_lock = shared == 0 && value == 1 && identity::can_stamp();
+        // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
+        may_be_lock.then(|| unsafe { identity::begin_unless(s, Core::is_likely_none) })?
+    })
 }
 
 /// A lock's life ends, if there was one: the thread that took it will not post it.
