@@ -1,5 +1,5 @@
 /*
- * The hybrid mutex (src/hybrid_mutex.rs) for Spin: `cargo xtask test promela`. Inlines, labels and
+ * The hybrid mutex (src/sleeping/hybrid_mutex.rs) for Spin: `cargo xtask test promela`. Inlines, labels and
  * comments have the names of the functions there.
  *
  * What is checked, with threads that lock, lock until a deadline, and unlock:

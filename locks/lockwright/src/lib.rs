@@ -1,7 +1,8 @@
 //! Locks after the Linux kernel's, for user space and for other kernels, and [`annotate`] and
 //! [`objects`]: what a program can tell lockwright of its locks, and of objects of its own.
 //!
-//! Each lock is a file of its field name, over [`platform::Platform`].
+//! Each lock is a file of its field name, over [`platform::Platform`]. Folders group the files: locks that spin, locks
+//! whose waiters sleep, and locks with readers.
 
 #![no_std]
 
@@ -10,53 +11,35 @@ extern crate std;
 
 #[cfg(feature = "std")]
 pub mod annotate;
-pub mod biased_rwlock;
-pub mod bkl;
-pub mod completion;
-pub mod condvar;
-pub mod debug;
-pub mod debug_rwsem;
+mod checks;
 pub mod event;
 pub mod exclusive;
-pub mod hybrid_mutex;
-pub mod hybrid_rwlock;
 #[cfg(feature = "std")]
 pub mod irq;
-#[cfg(feature = "std")]
-pub mod irqsave;
-mod k42;
-pub mod local_lock;
 pub mod lock_library;
 #[cfg(feature = "lock_api")]
 pub mod locks;
-pub mod mcs;
-pub mod mutex;
 #[cfg(feature = "std")]
 pub mod objects;
-pub mod osq;
-mod owner;
-pub mod percpu_rwsem;
 pub mod platform;
-pub mod preference_rwlock;
-mod pv_halt;
-mod pv_hash;
-pub mod pvqspinlock;
-mod qnode;
-pub mod qrwlock;
-pub mod qspinlock;
-pub mod rtmutex;
-pub mod rwsem;
-pub mod semaphore;
-pub mod seqlock;
-mod sleeper;
-mod swait;
+mod readers;
+mod sleeping;
+mod spinning;
 #[cfg(feature = "lock_api")]
 pub mod sync;
-pub mod tas;
-pub mod ticket;
 #[cfg(feature = "lock_api")]
 pub mod traced;
-mod visible_readers;
-mod wait_list;
-mod wait_lock;
-pub mod ww_mutex;
+
+pub use self::checks::{debug, debug_rwsem};
+use self::readers::visible_readers;
+pub use self::readers::{
+    biased_rwlock, hybrid_rwlock, percpu_rwsem, preference_rwlock, qrwlock, rwsem, seqlock,
+};
+pub use self::sleeping::{
+    bkl, completion, condvar, hybrid_mutex, mutex, osq, rtmutex, semaphore, ww_mutex,
+};
+use self::sleeping::{owner, sleeper, swait, wait_list, wait_lock};
+#[cfg(feature = "std")]
+pub use self::spinning::irqsave;
+use self::spinning::{k42, pv_halt, pv_hash, qnode};
+pub use self::spinning::{local_lock, mcs, pvqspinlock, qspinlock, tas, ticket};

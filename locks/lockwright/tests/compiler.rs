@@ -26,6 +26,6 @@ fn rustc_loses_the_subtraction_of_a_comparison() {
     assert!(
         !is_compiled_right(SOURCE, "3"),
         "good news: this compiler is mended. Remove this test with its program, and the remark at `take` in \
-         locks/lockwright/src/semaphore.rs"
+         locks/lockwright/src/sleeping/semaphore.rs"
     );
 }

@@ -4,6 +4,7 @@
 //! cycles. `circles` looks for cycles of files.
 
 mod circles;
+mod groups;
 mod paths;
 mod plan;
 mod sentences;
@@ -71,14 +72,20 @@ fn crates(found: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 }
 
 /// What is wrong with the arrows between the modules of a crate, and which of them have no floor.
-/// The root has none: it names all.
+/// The root has none: it names all. A folder that only groups modules has none either.
 fn modules(name: &str, floors: &[&[&str]], sources: &[Source]) -> Vec<String> {
     let rooms = || {
         floors.iter().enumerate().flat_map(|(at, floor)| floor.iter().map(move |room| (at, *room)))
     };
     let room = |module: &str| rooms().find(|(_, room)| room.split(" + ").any(|one| one == module));
-    let sources = || sources.iter().filter(|source| !source.module.is_empty());
-    let there: BTreeSet<&str> = sources().map(|source| source.module[0].as_str()).collect();
+    let groups = groups::groups(|module| room(module).is_some(), sources);
+    let sources = || {
+        let all = sources.iter();
+        let own =
+            all.map(|source| (groups::without_group(&groups, &source.module), &source.tokens));
+        own.filter(|(module, _)| !module.is_empty())
+    };
+    let there: BTreeSet<&str> = sources().map(|(module, _)| module[0].as_str()).collect();
     let mut faults = Vec::new();
     for module in there.iter().filter(|module| room(module).is_none()) {
         faults.push(format!("{name}: module {module} has no floor"));
@@ -86,11 +93,14 @@ fn modules(name: &str, floors: &[&[&str]], sources: &[Source]) -> Vec<String> {
     for gone in rooms().flat_map(|(_, room)| room.split(" + ")).filter(|one| !there.contains(one)) {
         faults.push(format!("{name}: there is no module {gone}"));
     }
-    for Source { module, tokens, .. } in sources() {
+    for (module, tokens) in sources() {
+        let from = module.join("::");
         for used in &paths::used(tokens, module) {
+            if groups.contains(used) {
+                faults.push(format!("{name}: {from} uses the folder {used}, not a module in it"));
+            }
             let (Some(here), Some(there)) = (room(&module[0]), room(used)) else { continue };
             if here != there && there.0 <= here.0 {
-                let from = module.join("::");
                 let place = if here.0 == there.0 { "beside" } else { "above" };
                 faults.push(format!("{name}: {from} uses {used}, which is {place} it"));
             }
@@ -167,6 +177,20 @@ mod tests {
     fn each_module_has_a_floor_and_each_floor_its_modules() {
         let found = faults(&[&["roof"]], &[("hall/mod.rs", ""), ("hall/door.rs", "")]);
         assert_eq!(found, ["house: module hall has no floor", "house: there is no module roof"]);
+    }
+
+    #[test]
+    fn the_modules_of_a_folder_without_a_place_have_their_own() {
+        let faults_of = |hall: &str| {
+            let files = [("wing/mod.rs", "pub mod hall;"), ("wing/hall.rs", hall), ("roof.rs", "")];
+            faults(&[&["roof"], &["hall"]], &files)
+        };
+        assert!(faults_of("").is_empty());
+        for upward in ["use crate::roof;", "use super::roof;"] {
+            assert_eq!(faults_of(upward), ["house: hall uses roof, which is above it"], "{upward}");
+        }
+        let around = faults_of("use crate::wing::hall;");
+        assert_eq!(around, ["house: hall uses the folder wing, not a module in it"]);
     }
 
     #[test]
