@@ -8,8 +8,8 @@ use locks::condvar::RawCondvar;
 use locks::hybrid_mutex::RawHybridMutex;
 use locks::platform::linux::Linux;
 
+use super::hybrid_mutex::lw_hybrid_mutex_t;
 use crate::holds::{Holds as _, holds};
-use crate::hybrid_mutex::lw_hybrid_mutex_t;
 use crate::result::{deadline, done_or};
 use crate::tool;
 

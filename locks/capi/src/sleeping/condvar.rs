@@ -7,8 +7,8 @@ use locks::annotate::Flags;
 use locks::condvar::RawCondvar;
 use locks::platform::linux::Linux;
 
+use super::mutex::lw_mutex_t;
 use crate::holds::{Holds as _, holds};
-use crate::mutex::lw_mutex_t;
 use crate::result::{deadline, done_or};
 use crate::tool;
 
