@@ -54,6 +54,7 @@ pub enum Command {
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     Tune(TuneArgs),
+    Man(ManArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
     Calibrate,
@@ -73,7 +74,7 @@ impl Command {
             Self::Doctor(args) => &args.output,
             Self::Demo(args) => &args.output,
             Self::Tune(args) => &args.output,
-            Self::Calibrate => return Colour::Auto,
+            Self::Man(_) | Self::Calibrate => return Colour::Auto,
         };
         output.color
     }
@@ -429,6 +430,18 @@ pub struct DemoArgs {
     /// What the checkers do.
     #[command(flatten)]
     pub checkers: CheckersArgs,
+}
+
+/// Write the manual pages, for `man lockwright-check` and the others.
+///
+/// They go where `man` looks for those of the command: if it is /usr/local/bin/lockwright, to
+/// /usr/local/share/man/man1. Pages of another version are replaced.
+#[derive(Debug, Args)]
+#[command(after_long_help = manual::MAN.help())]
+pub struct ManArgs {
+    /// Write to directory DIR instead, which is made if it is not there.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
 }
 
 /// The report as a page.

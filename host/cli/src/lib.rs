@@ -4,5 +4,6 @@
 pub mod args;
 pub mod ledger_dir;
 pub mod manual;
+pub mod program;
 pub mod progress;
 pub mod run;

@@ -409,3 +409,20 @@ pub const TUNE: Manual = Manual {
     environment: &[NO_COLOR],
     files: &[],
 };
+
+/// `lockwright man`.
+pub const MAN: Manual = Manual {
+    examples: &[
+        (
+            "lockwright man",
+            "Write the pages next to the command; then `man lockwright-check` shows one.",
+        ),
+        (
+            "lockwright man --dir pages && man -l pages/lockwright-meter.1",
+            "Read one where nothing can be installed.",
+        ),
+    ],
+    exit_status: &[("0", "All pages were written."), USAGE, ("125", "One could not be written.")],
+    environment: &[],
+    files: &[],
+};

@@ -6,6 +6,7 @@ pub mod args;
 pub mod error;
 pub mod fresh_line;
 pub mod inherited;
+pub mod man;
 pub mod manual;
 pub mod own_stack;
 pub mod plain;

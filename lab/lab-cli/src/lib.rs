@@ -2,4 +2,5 @@
 
 pub mod args;
 pub mod manual;
+pub mod program;
 pub mod run;

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod errors;
 pub mod instructions;
 pub mod lockmeter_faults;
+pub mod man_pages;
 pub mod merge;
 pub mod meter_command;
 pub mod meter_diff;

@@ -11,6 +11,7 @@ mod ending;
 mod hang;
 mod live;
 mod load;
+mod man;
 mod merge;
 mod meter;
 mod output;
@@ -62,6 +63,7 @@ fn command() -> ! {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Calibrate => {
             let prices = serde_json::to_string(&prices::loops::measure());
             println!("{}", prices.expect("numbers always serialise"));

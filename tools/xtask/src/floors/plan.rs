@@ -26,7 +26,7 @@ pub const CRATES: &[Crate] = &[
             "lockwright-console",
             "lockwright-measure",
         ],
-        floors: &[&["run"], &["args"], &["ledger_dir", "manual", "progress"]],
+        floors: &[&["run"], &["program"], &["args"], &["ledger_dir", "manual", "progress"]],
     },
     // What every command has: options, streams, files, errors, help.
     Crate {
@@ -36,7 +36,7 @@ pub const CRATES: &[Crate] = &[
         uses: &[],
         floors: &[
             &["usage_error"],
-            &["streams"],
+            &["man", "streams"],
             &["own_stack", "sink"],
             &["error", "status"],
             &["args", "fresh_line", "inherited", "manual", "plain", "seed", "shell", "whole_file"],
@@ -190,7 +190,7 @@ pub const CRATES: &[Crate] = &[
         dir: "lab/lab-cli",
         says: true,
         uses: &["lockwright-console", "lockwright-lab", "lockwright-measure", "lockwright-sim"],
-        floors: &[&["run"], &["args"], &["manual"]],
+        floors: &[&["run", "program"], &["args"], &["manual"]],
     },
     // Judges locks on machines that are not there.
     Crate {

@@ -52,8 +52,8 @@ pub fn all(built: &Path) -> Result<Vec<File>, String> {
     files.extend(libraries(&built.join(LIBRARY)));
     files.extend(headers());
     files.extend(for_builds());
-    for (name, page) in man::pages()? {
-        files.push(file(format!("share/man/man1/{name}.1"), What::Text(page)));
+    for page in man::pages()? {
+        files.push(file(format!("share/man/man1/{}", page.file_name()), What::Text(page.text)));
     }
     for program in PROGRAMS {
         files.extend(COMPLETIONS.iter().map(|&(shell, to)| {
