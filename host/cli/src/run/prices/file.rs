@@ -3,7 +3,7 @@
 //!
 //! Each run adds a round to what is known, until there are enough. In a round the same is measured
 //! natively and watched, one right after the other, so that mostly what disturbs the one disturbs
-//! the other; the medians of both count. The file lies in a directory that only this user can write to, and holds for
+//! the other; the lower quartiles of both count. The file lies in a directory that only this user can write to, and holds for
 //! one lockwright, one boot of one machine, and one choice of engines.
 
 use std::fs::{self, OpenOptions};
@@ -19,7 +19,7 @@ use super::{Calibration, Prices};
 use crate::run::watch::engines::Engines;
 
 /// Raised whenever the prices, or the loops that measure them, change: then all is measured again.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Rounds after which no more are added, if watching costs something by then.
 const ENOUGH: usize = 7;
@@ -62,8 +62,8 @@ impl Known {
 
     /// What watching adds, and takes.
     pub fn cost(&self) -> Calibration {
-        let watched = Prices::median(&self.watched);
-        Calibration { added: watched.more_than(&Prices::median(&self.native)), watched }
+        let watched = Prices::lower_quartile(&self.watched);
+        Calibration { added: watched.more_than(&Prices::lower_quartile(&self.native)), watched }
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_added_until_there_are_enough_and_the_median_counts() {
+    fn rounds_are_added_until_there_are_enough_and_the_lower_quartile_counts() {
         let dir =
             std::env::temp_dir().join(format!("lockwright-test-prices-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
@@ -169,7 +169,7 @@ mod tests {
             known.add(&prices(10.0), &prices(watched));
         }
         assert!(known.is_enough());
-        assert_eq!((known.cost().added, known.cost().watched), (prices(5.0), prices(15.0)));
+        assert_eq!((known.cost().added, known.cost().watched), (prices(3.0), prices(13.0)));
         // Rounds of which none was dearer than native ones are not enough; the last ones count.
         let mut nothing = known.clone();
         (0..ENOUGH).for_each(|_| nothing.add(&prices(10.0), &prices(9.0)));
