@@ -51,7 +51,7 @@ const WITHOUT_THE_LIST: Version = Version::new(2, 35);
 /// With an older C library, the unwinder and libdl take locks that a later one does not have. There the numbers of locks,
 /// classes and chains in the last line are no part of the comparison.
 fn comparable(text: &str) -> String {
-    // SAFETY: returns a constant string.
+    // SAFETY: the C library answers with a constant string, which is terminated.
     let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
     if Version::parse(version.to_bytes()) >= Some(WITHOUT_THE_LIST) {
         return text.to_owned();

@@ -41,7 +41,7 @@ fn where_a_program_can_do_little() {
 
 #[test]
 fn where_a_program_is_elsewhere() {
-    // SAFETY: asks the kernel.
+    // SAFETY: it takes no argument and touches no memory of ours.
     if unsafe { libc::geteuid() } != 0 {
         return skip("only root may change its root and begin namespaces");
     }

@@ -17,7 +17,7 @@ pub fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     // Ctrl-C is for the command, which then closes standard input.
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-        // SAFETY: no handler is installed.
+        // SAFETY: to ignore a signal installs no handler that could run.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     let done = match arguments[..] {
@@ -89,7 +89,7 @@ fn wait(descriptors: &[i32], milliseconds: i32) -> bool {
     let watch = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut watched = vec![watch(io::stdin().as_raw_fd())];
     watched.extend(descriptors.iter().map(|&fd| watch(fd)));
-    // SAFETY: so many initialised elements.
+    // SAFETY: the kernel reads and writes the elements of `watched`, whose number the call names.
     let ready =
         unsafe { libc::poll(watched.as_mut_ptr(), watched.len() as libc::nfds_t, milliseconds) };
     // Nobody writes to it: what there is to read is its end.

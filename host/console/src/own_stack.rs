@@ -28,7 +28,7 @@ pub fn run(work: fn() -> !) -> ! {
 /// Whether the limit of this thread's stack, which is the process's first, lets it grow so large.
 fn is_enough() -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: writes the limit.
+    // SAFETY: it writes one limit, for which `limit` has room.
     let done = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) };
     done == 0 && limit.rlim_cur >= ENOUGH as u64
 }

@@ -181,7 +181,7 @@ fn a_finding_names_the_program_that_its_process_was_then() {
 
 #[test]
 fn a_server_that_drops_its_privileges_is_watched_on() {
-    // SAFETY: no preconditions.
+    // SAFETY: it takes no argument and touches no memory of ours.
     if unsafe { libc::geteuid() } != 0 {
         return skip("only root can become somebody else");
     }

@@ -262,7 +262,7 @@ fn a_process_that_is_not_there_or_not_ours_is_refused() {
     command.args(["check", "--pid", "1", "--", "true"]);
     let run_of = run(command);
     assert_eq!(run_of.code(), 2, "{}", run_of.stderr);
-    // SAFETY: takes nothing.
+    // SAFETY: it takes no argument and touches no memory of ours.
     if unsafe { libc::geteuid() } != 0 {
         skip("only root can become another user");
         return;

@@ -21,7 +21,7 @@ impl<P: Platform, const SOUND: bool> Kinds<P, SOUND> {
     }
 }
 
-// SAFETY: the explorer says so.
+// SAFETY: the explorer checks for each order of steps that two threads never have it.
 unsafe impl<P: Platform, const SOUND: bool> Exclusive for Kinds<P, SOUND> {
     const SPINS: bool = true;
 
@@ -43,7 +43,7 @@ unsafe impl<P: Platform, const SOUND: bool> Exclusive for Kinds<P, SOUND> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: the explorer checks this for each order of steps, too.
 unsafe impl<P: Platform, const SOUND: bool> Timed for Kinds<P, SOUND> {
     fn lock_until(&self, deadline: u64) -> bool {
         while !self.claim() {
@@ -65,7 +65,7 @@ unsafe impl<P: Platform, const SOUND: bool> Timed for Kinds<P, SOUND> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: the explorer checks for each order of steps that a writer is alone.
 unsafe impl<P: Platform, const SOUND: bool> ReaderWriter for Kinds<P, SOUND> {
     fn read_lock(&self) {
         await_until::<P>(|| self.try_read_lock());

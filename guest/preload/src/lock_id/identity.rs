@@ -308,7 +308,7 @@ pub unsafe fn newborn<T: Identify>(
     call: Frame,
     tell: impl FnOnce(),
 ) -> Option<Ident> {
-    // SAFETY: the caller's own promises.
+    // SAFETY: the caller promises for `this` and `call` what `known_birth` asks.
     unsafe { known_birth(this, Birth::FirstAcquire, call, tell) }.map(|(ident, _)| ident)
 }
 
@@ -454,7 +454,7 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
     let ident = unsafe { new_lock(core, this, birth, can_stamp, claimed) };
     let Some(ident) = ident else {
         if let Some(before) = claimed {
-            // SAFETY: it was claimed above.
+            // SAFETY: this thread has claimed it above, and found `before` there.
             unsafe { give_back(this, before) };
         }
         return None;
@@ -630,7 +630,7 @@ fn inherited(core: &mut Core, addr: u64, kind: u8, parents: Ident) -> Option<Ide
 
 /// The calling thread has made a lock: now, or in a stretch of its time that may be over.
 fn born(ident: Ident, then: Option<Stretch>) {
-    // SAFETY: as `watch::thread`.
+    // SAFETY: the calling thread's own state, or null; no other reference to it is in use here.
     if let Some(thread) = unsafe { tls::get().as_mut() }
         && then.is_none_or(|then| then == thread.stretch())
     {

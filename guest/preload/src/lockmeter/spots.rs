@@ -21,7 +21,7 @@ use crate::stack::unwind::{self, Frame};
 /// The thread and the lock, if both are watched.
 #[inline(always)]
 pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
-    // SAFETY: no call is named.
+    // SAFETY: no call is named, so there is none that could have returned.
     unsafe { subject_of(lock, || None) }
 }
 

@@ -161,7 +161,7 @@ impl Step {
             Self::FRAME_POINTER => call.rbp.wrapping_sub(call.rsp),
             // SAFETY: the caller promises a word of a live frame.
             Self::POINTER => unsafe { at.read() }.wrapping_sub(call.rsp),
-            // SAFETY: as above.
+            // SAFETY: the caller promises a word of a live frame.
             _ => unsafe { at.read() },
         }
     }

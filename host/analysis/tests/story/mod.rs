@@ -261,7 +261,7 @@ impl Story {
     fn start(&mut self, name: &str, parent: u32, stack: u32) {
         let tid = 100 + self.threads.len() as u32 + self.ended.len() as u32;
         let state = self.core.thread_start(tid, 0, parent, stack).expect("room");
-        // SAFETY: just begun.
+        // SAFETY: the thread has just begun, and its state stays until its exit.
         let id = unsafe { (*state).id() };
         self.core.thread_name(id, name.as_bytes());
         self.threads.insert(name.to_owned(), state);
@@ -269,7 +269,7 @@ impl Story {
 
     fn end(&mut self, name: &str) {
         if let Some(state) = self.threads.remove(name) {
-            // SAFETY: valid until the exit.
+            // SAFETY: the state is valid until the exit, which comes below.
             let id = unsafe { (*state).id() };
             // SAFETY: taken out of the map, so nobody uses it again.
             unsafe { self.core.thread_exit(state, 1) };

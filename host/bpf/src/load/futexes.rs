@@ -59,11 +59,11 @@ struct Begun {
 
 // SAFETY: integers without padding between or behind them.
 unsafe impl Pod for Settings {}
-// SAFETY: likewise.
+// SAFETY: integers alone, too, without padding between them.
 unsafe impl Pod for Key {}
-// SAFETY: likewise.
+// SAFETY: integers alone, too, without padding between them.
 unsafe impl Pod for Sum {}
-// SAFETY: likewise.
+// SAFETY: integers alone, too, without padding between them.
 unsafe impl Pod for Begun {}
 
 /// The counters, in the order of the enumeration in C.

@@ -42,9 +42,9 @@ struct Sum {
 
 // SAFETY: integers without padding between or behind them.
 unsafe impl Pod for Settings {}
-// SAFETY: likewise.
+// SAFETY: integers alone, too, without padding between them.
 unsafe impl Pod for Key {}
-// SAFETY: likewise.
+// SAFETY: integers alone, too, without padding between them.
 unsafe impl Pod for Sum {}
 
 /// The counters, in the order of the enumeration in C.

@@ -84,7 +84,7 @@ fn executable(file: &Path) -> Result<()> {
 /// access(2) for execution, with the effective ids, which exec(2) goes by.
 fn accessible(file: &Path) -> bool {
     let Ok(path) = std::ffi::CString::new(file.as_os_str().as_bytes()) else { return false };
-    // SAFETY: a terminated path.
+    // SAFETY: `path` is a C string, and is only read.
     unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::X_OK, libc::AT_EACCESS) == 0 }
 }
 

@@ -57,7 +57,7 @@ pub unsafe fn init<L: Watched>(
         stack.is_some()
     });
     if !is_done {
-        // SAFETY: as above.
+        // SAFETY: `call` answered 0, so the caller's memory is an initialised lock now.
         let stack = unsafe { identity::begin(lock) };
         measured_short(|| lifetime::initialised(kind, addr, before, stack));
     }

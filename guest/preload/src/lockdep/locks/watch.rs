@@ -23,7 +23,7 @@ use crate::threads::unnoticed_ends;
 /// The thread and the lock, if both are watched.
 #[inline(always)]
 pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
-    // SAFETY: no call is named.
+    // SAFETY: no call is named, so there is none that could have returned.
     unsafe { subject_of(lock, || None) }
 }
 

@@ -17,7 +17,7 @@ pub fn room_here() -> Option<Finding> {
 /// The soft limit; RLIM_INFINITY is the largest number there is.
 fn limit(resource: libc::__rlimit_resource_t) -> u64 {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: room for the answer.
+    // SAFETY: it writes one limit, for which `limit` has room.
     unsafe { libc::getrlimit(resource, &raw mut limit) };
     limit.rlim_cur
 }

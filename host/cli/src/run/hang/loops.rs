@@ -62,19 +62,19 @@ struct Traced {
 impl Traced {
     fn seize(tid: u32) -> Option<Self> {
         let tid = libc::pid_t::try_from(tid).ok()?;
-        // SAFETY: takes numbers alone.
+        // SAFETY: these requests take numbers alone, and write nowhere here.
         let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, tid, 0usize, 0usize) } == 0;
         seized.then_some(Self { tid, is_stopped: false, signal: 0 })
     }
 
     /// Stops it, and sees where it is.
     fn stop(&mut self) -> Option<Sample> {
-        // SAFETY: as above.
+        // SAFETY: this request, too, takes numbers alone.
         if unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, self.tid, 0usize, 0usize) } != 0 {
             return None;
         }
         self.await_stop()?;
-        // SAFETY: a structure of integers.
+        // SAFETY: a structure of integers, for which zeroes are valid.
         let mut regs: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         // SAFETY: the thread is stopped; `regs` is what is written.
         let read = unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.tid, 0usize, &raw mut regs) };
@@ -89,7 +89,7 @@ impl Traced {
     fn await_stop(&mut self) -> Option<()> {
         let deadline = Instant::now() + TO_STOP;
         while Instant::now() < deadline {
-            // SAFETY: a structure of integers.
+            // SAFETY: a structure of integers, for which zeroes are valid.
             let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
             // Not its end, which is for its parent.
             let what = libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
@@ -119,7 +119,7 @@ impl Traced {
 
     fn resume(&mut self, how: libc::c_uint) -> Option<()> {
         let signal = std::mem::take(&mut self.signal) as usize;
-        // SAFETY: takes numbers alone.
+        // SAFETY: `how` is a request that takes numbers alone.
         (unsafe { libc::ptrace(how, self.tid, 0usize, signal) } == 0).then_some(())
     }
 }

@@ -92,7 +92,7 @@ impl PricesFile {
 
     /// What is known already. Nothing that somebody else wrote.
     pub fn read(&self) -> Option<Known> {
-        // SAFETY: no preconditions.
+        // SAFETY: it takes no argument and touches no memory of ours.
         let file = file::open_own(&self.path, unsafe { libc::geteuid() }).ok()?;
         if file.metadata().ok()?.mode() & 0o022 != 0 {
             return None;

@@ -63,7 +63,7 @@ impl Mutex {
     }
 
     fn lock(&self) {
-        // SAFETY: a valid mutex.
+        // SAFETY: a static mutex, which is initialised and never moves.
         unsafe { libc::pthread_mutex_lock(self.0.get()) };
     }
 
@@ -169,14 +169,14 @@ fn semaphores(others: Prices) -> Prices {
         }
         value = work(value, LITTLE);
     });
-    // SAFETY: as above.
+    // SAFETY: `sem_init` has initialised it, and it is free.
     unsafe { libc::sem_wait(lock) };
     let try_ns = usual(ROUND, || {
         // SAFETY: as above. It fails, as the thread has taken it.
         unsafe { libc::sem_trywait(lock) };
         value = work(value, LITTLE);
     });
-    // SAFETY: as above.
+    // SAFETY: this thread has taken it above.
     unsafe { libc::sem_post(lock) };
     let hand_over_ns = usual(ROUND, || {
         // SAFETY: as above. It need not wait.
@@ -201,7 +201,7 @@ fn conditions(others: Prices) -> Prices {
         value = work(value, LITTLE);
     });
     let signal_ns = usual(ROUND, || {
-        // SAFETY: a valid object.
+        // SAFETY: a static condition variable, which is initialised and never moves.
         unsafe { libc::pthread_cond_signal(COND.0.get()) };
         value = work(value, LITTLE);
     });

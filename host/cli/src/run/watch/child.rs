@@ -102,7 +102,7 @@ impl Child {
         let patience = if process < 0 { patience.min(POLL_WITHOUT_PIDFD) } else { patience };
         // Rounded up: a remainder below a millisecond must not become a busy loop.
         let timeout = patience.as_micros().div_ceil(1000).try_into().unwrap_or(i32::MAX);
-        // SAFETY: two initialised elements.
+        // SAFETY: the kernel reads and writes the elements of `fds`, whose number the call names.
         if unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) } < 0 {
             let error = io::Error::last_os_error();
             if error.kind() != io::ErrorKind::Interrupted {

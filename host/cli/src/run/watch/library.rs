@@ -80,7 +80,7 @@ fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
 const NAME: &CStr = c"liblockwright.so";
 
 fn in_memory(contents: &[u8]) -> io::Result<File> {
-    // SAFETY: a terminated name.
+    // SAFETY: `NAME` is a C string, and is only read.
     let fd = unsafe { libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
         return Err(io::Error::last_os_error());

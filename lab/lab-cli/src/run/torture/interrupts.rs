@@ -13,9 +13,9 @@ impl Interrupts {
     /// Begins to take them.
     pub fn take() -> Self {
         let mut set = MaybeUninit::uninit();
-        // SAFETY: initialises the set.
+        // SAFETY: it writes to the set, which is ours and large enough.
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
-        // SAFETY: initialised just now.
+        // SAFETY: `sigemptyset` has initialised all of it just now.
         let mut set: libc::sigset_t = unsafe { set.assume_init() };
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             // SAFETY: a valid set and signal number.
