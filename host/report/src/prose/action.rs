@@ -1,6 +1,6 @@
 //! Sentences about a thread's action in a step.
 
-use super::object_words::{self as words, Verb, Words};
+use super::object::words::{self as words, Verb, Words};
 use super::words::{join, who};
 use lockwright_analysis::finding::action::{Access, Action, Change, ObjectAction};
 use lockwright_analysis::finding::{Finding, LockInfo, Name};
