@@ -1,6 +1,8 @@
 //! Manual pages: one for each subcommand of a program, from the command line's definition and the program's manuals.
 
+use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::Command;
 use clap_mangen::Man;
@@ -33,6 +35,21 @@ impl Page {
     pub fn file_name(&self) -> String {
         format!("{}.1", self.name)
     }
+}
+
+/// Writes `pages` to the directory `dir`, which is made if it is not there. The paths of the files.
+///
+/// # Errors
+/// If one cannot be written: which, and why.
+pub fn write(dir: &Path, pages: &[Page]) -> Result<Vec<PathBuf>, String> {
+    let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
+    fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
+    let write = |page: &Page| {
+        let path = dir.join(page.file_name());
+        fs::write(&path, &page.text).map_err(|error| failed(&path, error))?;
+        Ok(path)
+    };
+    pages.iter().map(write).collect()
 }
 
 /// All pages of `programs`, each of which refers to all others.

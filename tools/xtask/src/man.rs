@@ -20,10 +20,7 @@ pub struct ManArgs {
 /// # Errors
 /// When a file cannot be written, or a subcommand has no page.
 pub fn run(args: &ManArgs) -> Result<(), String> {
-    std::fs::create_dir_all(&args.out).map_err(|e| format!("{}: {e}", args.out.display()))?;
-    for page in pages()? {
-        let path = args.out.join(page.file_name());
-        std::fs::write(&path, page.text).map_err(|e| format!("{}: {e}", path.display()))?;
+    for path in man::write(&args.out, &pages()?)? {
         println!("{}", path.display());
     }
     Ok(())

@@ -1,6 +1,5 @@
 //! `lockwright man`: the manual pages, for a command that no package has installed.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -24,15 +23,8 @@ pub fn run(args: &ManArgs) -> Result<Ending> {
         })?,
     };
     let pages = man::pages(&[PROGRAM]).map_err(Error::new)?;
-    let failed = |path: &Path, error| {
-        Error::new(format!("cannot write {}: {error}", path.display()))
-            .help("name another directory: --dir DIR")
-    };
-    fs::create_dir_all(&dir).map_err(|error| failed(&dir, error))?;
-    for page in &pages {
-        let path = dir.join(page.file_name());
-        fs::write(&path, &page.text).map_err(|error| failed(&path, error))?;
-    }
+    man::write(&dir, &pages)
+        .map_err(|error| Error::new(error).help("name another directory: --dir DIR"))?;
     // A reader of these words that is gone does not matter: the pages are there.
     let _ = writeln!(io::stdout(), "{} pages are in {}", pages.len(), dir.display());
     Ok(Ending::Code(0))
