@@ -18,6 +18,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
 use lockwright_engines::index::hash;
 use lockwright_engines::lockdep::{ASK, Place, Places};
+use lockwright_ledger::layout::PAGE;
 use lockwright_ledger::rows::interpreted_flag;
 
 use super::memo::Noted;
@@ -287,7 +288,7 @@ impl Window {
         }
         let end = at.saturating_add(FRAME_BYTES as u64);
         // The rest of its page is mapped as the frame is. The page before may be anything.
-        let page = at & !(PAGE - 1);
+        let page = at & !(PAGE as u64 - 1);
         self.from = end.saturating_sub(WINDOW_BYTES as u64).max(page);
         self.len = (end - self.from) as usize;
         if !memory.read(self.from, &mut self.bytes[..self.len]) {
@@ -302,9 +303,6 @@ impl Window {
         there.map(|bytes| *into = *bytes).is_some()
     }
 }
-
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 
 /// What is looked at of the code of a frame.
 #[derive(Clone, Copy)]
@@ -324,21 +322,21 @@ fn codes_of(
     codes: &mut [Option<FrameCode>; MOST],
 ) {
     let mut bytes = [0; MOST * CODE_BYTES];
-    let innermost = list.len().min(1);
+    let is_code = |bytes: &[u8]| word(bytes, TYPE) == CODE_TYPE.load(Relaxed);
     let arrived = match (memories.innermost, memories.rest) {
         (Memory::Copied(thread), Memory::Copied(_)) => copied_codes(thread, list, &mut bytes),
-        (first, rest) => {
+        // Memory is read as it is: nothing further out, where one is no code.
+        _ => {
             let read = |(i, python): (usize, &Python)| {
-                let memory = if i < innermost { first } else { rest };
-                memory.read(python.code, &mut bytes[i * CODE_BYTES..][..CODE_BYTES])
+                let bytes = &mut bytes[i * CODE_BYTES..][..CODE_BYTES];
+                memories.of(i).read(python.code, bytes) && is_code(bytes)
             };
             list.iter().enumerate().map(read).take_while(|&is_there| is_there).count()
         }
     };
     let at = &layout.code;
     let all = bytes.as_chunks::<CODE_BYTES>().0.iter().take(arrived);
-    let all = all.take_while(|code| word(*code, TYPE) == CODE_TYPE.load(Relaxed));
-    for (to, code) in codes.iter_mut().zip(all) {
+    for (to, code) in codes.iter_mut().zip(all.take_while(|code| is_code(*code))) {
         *to = Some(FrameCode {
             file: word(code, at.file),
             qualified_name: word(code, at.qualified_name),
@@ -678,8 +676,8 @@ mod tests {
     #[test]
     fn one_copy_has_the_frames_that_lie_below() {
         #[repr(align(4096))]
-        struct Pages([u8; 2 * PAGE as usize]);
-        let mut pages = Box::new(Pages([0; 2 * PAGE as usize]));
+        struct Pages([u8; 2 * PAGE]);
+        let mut pages = Box::new(Pages([0; 2 * PAGE]));
         for (i, byte) in pages.0.iter_mut().enumerate() {
             *byte = (i / 8) as u8;
         }
@@ -694,8 +692,8 @@ mod tests {
             assert_eq!(window.from, start + from, "{at}");
         }
         // No page before that of the frame is touched.
-        assert!(window.read(memory, start + PAGE + 16, &mut frame));
-        assert_eq!(window.from, start + PAGE);
+        assert!(window.read(memory, start + PAGE as u64 + 16, &mut frame));
+        assert_eq!(window.from, start + PAGE as u64);
         assert!(!window.read(memory, 16, &mut frame), "not mapped");
         assert!(!window.read(memory, u64::MAX - 8, &mut frame), "beyond all");
     }
