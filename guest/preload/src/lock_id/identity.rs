@@ -485,44 +485,35 @@ pub unsafe fn begin_as_known<T: Identify>(this: *const T, call: Option<Frame>) -
     Some(stack)
 }
 
-/// The lock has been initialised: it is a new one. Where that was, if that is known.
+/// The lock has been initialised: it is a new one. Where that was, if its class is made of that.
 ///
 /// # Safety
 /// `this` points to such an object.
 pub unsafe fn begin<T: Identify>(this: *const T) -> Option<u32> {
-    // SAFETY: the caller promises that `this` points to an object of its type.
-    state::with_core(|core| unsafe { begin_in(core, this) }?.1)?
+    // SAFETY: the caller promises such an object, and it is taken for a lock.
+    unsafe { begin_unless(this, |_, _| false) }
 }
 
 /// As [`begin`], of what may be no lock: `is_none` says so of what it would be, and then it is not taken for one.
 ///
 /// # Safety
-/// `this` points to such an object, which can be stamped, and which no other thread uses yet.
+/// `this` points to such an object. If `is_none` may say so, it can be stamped, and no other thread uses it yet.
 pub unsafe fn begin_unless<T: Identify>(
     this: *const T,
     is_none: impl FnOnce(&mut Core, Ident) -> bool,
 ) -> Option<u32> {
     state::with_core(|core| {
-        // SAFETY: the caller promises that `this` points to an object of its type.
-        let (ident, stack) = unsafe { begin_in(core, this) }?;
+        // SAFETY: the caller promises that `this` points to an object of its type, as `identify_in` asks.
+        let ident = unsafe { identify_in(core, this, Birth::Init) }?;
+        let class = core.ledger().get::<Class>(ident.class());
+        let by_init = class.filter(|class| class.origin == class_origin::INIT);
+        let stack = by_init.map(|class| class.stack);
         if is_none(core, ident) {
             // SAFETY: it was given its stamp just now.
             unsafe { take_stamp(this) };
         }
         stack
     })?
-}
-
-/// A new lock has been initialised: which it is, and where, if its class is made of that.
-///
-/// # Safety
-/// `this` points to such an object.
-unsafe fn begin_in<T: Identify>(core: &mut Core, this: *const T) -> Option<(Ident, Option<u32>)> {
-    // SAFETY: the caller promises that `this` points to an object of its type, as `identify_in` asks.
-    let ident = unsafe { identify_in(core, this, Birth::Init) }?;
-    let class = core.ledger().get::<Class>(ident.class());
-    let by_init = class.filter(|class| class.origin == class_origin::INIT);
-    Some((ident, by_init.map(|class| class.stack)))
 }
 
 /// Gives a lock the identity that `make` answers, from the lock's kind and the identity that it

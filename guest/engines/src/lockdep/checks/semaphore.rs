@@ -6,7 +6,7 @@
 //! thread that does not hold it, or waited for by the one that does, which only another's post can
 //! end. What has been recorded by then stays in the ledger, marked, for the reader to leave out.
 //!
-//! Once nearly all semaphores of a class have proved to be none, the next count as none from the start ([`is_likely_none`]).
+//! Once nearly all semaphores of a class have proved to be none, the next count as none from the start ([`takes_for_none`]).
 //! CPython makes such a semaphore for each wait for a condition.
 //!
 //! As a lock it orders no threads, as no lock does; nor does it afterwards, since a wait that the
@@ -25,9 +25,7 @@ pub(crate) fn hand_over(
     addr: u64,
     ident: Ident,
 ) {
-    recorder.writer.update::<Class>(ident.class(), |row| {
-        row.handed_over = row.handed_over.saturating_add(1);
-    });
+    count_none(recorder, ident);
     let is_held = give_up(recorder, thread, addr);
     if let Some(held) = is_held.filter(|held| held.inst == ident.inst()) {
         // Its holder may be recording an order with it just now.
@@ -47,22 +45,27 @@ const PROOFS: u32 = 64;
 const PERIOD: u32 = 256;
 const WATCHED: u32 = 16;
 
-/// The semaphore `ident`, whose life has just begun, will prove to be no lock, by all that is known of its class. It is
-/// counted as one that has.
-pub(crate) fn is_likely_none(recorder: &mut Recorder, ident: Ident) -> bool {
+/// Whether the semaphore `ident`, whose life has just begun, is taken for no lock, by all that is known of its class. Then it
+/// is counted as one that has proved to be none.
+pub(crate) fn takes_for_none(recorder: &mut Recorder, ident: Ident) -> bool {
     let Some(&Class { locks, handed_over, .. }) = recorder.writer.get::<Class>(ident.class())
     else {
         return false;
     };
-    let is_likely = handed_over >= PROOFS
+    let is_none = handed_over >= PROOFS
         && locks.saturating_sub(handed_over) <= PROOFS
         && locks % PERIOD >= WATCHED;
-    if is_likely {
-        recorder.writer.update::<Class>(ident.class(), |row| {
-            row.handed_over = row.handed_over.saturating_add(1);
-        });
+    if is_none {
+        count_none(recorder, ident);
     }
-    is_likely
+    is_none
+}
+
+/// Counts one more of the class that is no lock.
+fn count_none(recorder: &mut Recorder, ident: Ident) {
+    recorder.writer.update::<Class>(ident.class(), |row| {
+        row.handed_over = row.handed_over.saturating_add(1);
+    });
 }
 
 /// Nobody holds the semaphore at `addr` any more. Returns another thread's entry of it.

@@ -80,10 +80,10 @@ impl Core {
         semaphore::hand_over(&mut self.recorder, thread, addr, ident);
     }
 
-    /// The semaphore `ident`, whose life has just begun, will prove to be no lock, by all that is known of its class: it is
-    /// to be taken for none, and has been counted so.
-    pub fn is_likely_none(&mut self, ident: Ident) -> bool {
-        semaphore::is_likely_none(&mut self.recorder, ident)
+    /// Whether the semaphore `ident`, whose life has just begun, is taken for no lock, by all that is known of its class. Then it
+    /// is counted as one that has proved to be none.
+    pub fn takes_for_none(&mut self, ident: Ident) -> bool {
+        semaphore::takes_for_none(&mut self.recorder, ident)
     }
 
     /// Nobody holds the semaphore at `addr` any more. Returns another thread's entry of it.

@@ -2,7 +2,9 @@
 
 use core::ffi::c_int;
 
-use crate::debugobjects::{Type, lifetime};
+use crate::debugobjects::Type;
+use crate::debugobjects::engine::is_on;
+use crate::debugobjects::lifetime::{self, Before};
 use crate::recorder::measured::measured_short;
 
 /// The object of `kind` at `addr` is initialised by `call`, which answers 0 if it was.
@@ -17,7 +19,7 @@ pub fn init_then(
     call: impl FnOnce() -> c_int,
     then: impl FnOnce() -> Option<u32>,
 ) -> c_int {
-    let before = measured_short(|| lifetime::initialises(kind, addr));
+    let before = before(|| lifetime::initialises(kind, addr));
     let result = call();
     if result == 0 {
         let stack = then();
@@ -28,10 +30,15 @@ pub fn init_then(
 
 /// The object of `kind` at `addr` is destroyed by `call`, which answers 0 if it was.
 pub fn destroy(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
-    let before = measured_short(|| lifetime::destroys(kind, addr));
+    let before = before(|| lifetime::destroys(kind, addr));
     let result = call();
     if result == 0 {
         measured_short(|| lifetime::destroyed(kind, addr, before, None));
     }
     result
+}
+
+/// What the engine sees by `look` before such a call.
+pub fn before(look: impl FnOnce() -> Before) -> Before {
+    if is_on() { measured_short(look) } else { Before::Plain }
 }

@@ -7,7 +7,7 @@ use core::ffi::c_int;
 use lockwright_ledger::rows::finding_kind;
 
 use crate::debugobjects::lifetime::{self, Before};
-use crate::debugobjects::{self, Type};
+use crate::debugobjects::{self, Type, init_destroy};
 use crate::lock_id::identity;
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::lock_lifetime;
@@ -35,7 +35,7 @@ pub unsafe fn init<L: Watched>(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let addr = lock as u64;
-    let before = before(|| lifetime::initialises(kind, addr));
+    let before = init_destroy::before(|| lifetime::initialises(kind, addr));
     // SAFETY: the caller promises memory that is large enough for such a lock; what it says is only a hint.
     let was_held = unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_INITIALISED) };
     let before = match was_held {
@@ -75,7 +75,7 @@ pub unsafe fn destroy<L: Watched>(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let addr = lock as u64;
-    let before = before(|| lifetime::destroys(kind, addr));
+    let before = init_destroy::before(|| lifetime::destroys(kind, addr));
     // SAFETY: the caller promises its lock.
     unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_DESTROYED) };
     let result = call();
@@ -87,9 +87,4 @@ pub unsafe fn destroy<L: Watched>(
         });
     }
     result
-}
-
-/// What debugobjects sees by `look` before such a call.
-fn before(look: impl FnOnce() -> Before) -> Before {
-    if debugobjects::is_on() { measured_short(look) } else { Before::Plain }
 }

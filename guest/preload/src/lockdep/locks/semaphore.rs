@@ -37,7 +37,7 @@ pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) -> Option<u32> 
         cond::forget_kept(s as u64);
         let may_be_lock = shared == 0 && value == 1 && identity::can_stamp();
         // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
-        may_be_lock.then(|| unsafe { identity::begin_unless(s, Core::is_likely_none) })?
+        may_be_lock.then(|| unsafe { identity::begin_unless(s, Core::takes_for_none) })?
     })
 }
 
