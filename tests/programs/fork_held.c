@@ -2,6 +2,8 @@
  *
  *   fork_held used    the child tries it: nobody will ever unlock it there
  *   fork_held unused  the child leaves it alone: clean
+ *   fork_held again   the child makes it anew, and two of its threads contend for it: clean; also
+ *                     static, where an initialiser is assigned
  *   fork_held atfork  the forking thread takes it around the fork, by pthread_atfork: clean
  *   fork_held kept    the forking thread holds it, and the child takes another inside, in both orders
  *   fork_held early   as kept, but the child unlocks it first: clean
@@ -55,6 +57,34 @@ static void look_up(void)
 	soon.tv_nsec %= 1000 * 1000 * 1000;
 	if (pthread_mutex_timedlock(&cache, &soon) == 0)
 		pthread_mutex_unlock(&cache);
+}
+
+static int has_tried;
+
+static void *try_it(void *arg)
+{
+	(void)arg;
+	look_up();
+	__atomic_store_n(&has_tried, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Its thread waits for the lock until the time limit. */
+static void make_again(const char *how)
+{
+	static const pthread_mutex_t initial = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t thread;
+
+	if (!strcmp(how, "again"))
+		pthread_mutex_init(&cache, NULL);
+	else
+		cache = initial;
+	pthread_mutex_lock(&cache);
+	pthread_create(&thread, NULL, try_it, NULL);
+	while (!__atomic_load_n(&has_tried, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	pthread_mutex_unlock(&cache);
+	pthread_join(thread, NULL);
 }
 
 static void *reversed(void *arg)
@@ -118,7 +148,9 @@ int main(int argc, char **argv)
 	sem_wait(&holds);
 	child = fork();
 	if (child == 0) {
-		if (strcmp(how, "unused"))
+		if (!strcmp(how, "again") || !strcmp(how, "static"))
+			make_again(how);
+		else if (strcmp(how, "unused"))
 			look_up();
 		_exit(0);
 	}

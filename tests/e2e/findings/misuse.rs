@@ -104,6 +104,8 @@ const CLEAN: &[(&str, &str)] = &[
     ("cond_misuse.c", "signal"),
     ("cond_misuse.c", "broadcast"),
     ("fork_held.c", "unused"),
+    ("fork_held.c", "again"),
+    ("fork_held.c", "static"),
     ("fork_held.c", "atfork"),
     ("fork_held.c", "early"),
 ];

@@ -13,7 +13,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use lockwright_engines::lockdep::{Core, Ident, MAX_FRAMES, ThreadState, recursions};
-use lockwright_ledger::rows::{Held, Node, held_flag, lock_kind};
+use lockwright_ledger::rows::{Class, Held, Node, class_origin, held_flag, lock_kind};
 
 use super::{spinning, unstamped};
 use crate::os::{sys, tls};
@@ -266,15 +266,19 @@ static LEFT_BEHIND: LeftBehind = LeftBehind(UnsafeCell::new(
     [Left { addr: 0, ident: Ident::NONE, site: 0, thread: 0, is_shared: false }; MOST],
 ));
 
-/// In a child: how another thread of the parent took the lock at `addr`, if one held it at the
-/// fork.
-pub fn left_behind(addr: u64) -> Option<Left> {
+/// In a child: how another thread of the parent took the lock `ident` at `addr`, if one held it at
+/// the fork. A lock that the child has made anew there is another: such handlers of forks are
+/// CPython's.
+pub fn left_behind(addr: u64, ident: Ident) -> Option<Left> {
     if !IS_CHILD.load(Relaxed) {
         return None;
     }
     // SAFETY: the forking thread wrote both before the fork, and in the child nobody writes them.
     let left = unsafe { &(&*LEFT_BEHIND.0.get())[..(*SNAPSHOT.lens.get())[1]] };
-    left.iter().copied().find(|left| left.addr == addr && !left.is_shared)
+    let left = left.iter().find(|left| left.addr == addr && !left.is_shared)?;
+    let class = state::with_core(|core| core.ledger().get::<Class>(ident.class()).copied())??;
+    let is_parents = class.origin == class_origin::INHERITED && class.parent == left.ident.class();
+    is_parents.then_some(*left)
 }
 
 /// This process was forked from a watched one.

@@ -376,7 +376,7 @@ pub fn begin_wait(
     is_obstacle: bool,
     kind: Blocking,
 ) {
-    if let Some(left) = inherited::left_behind(lock.addr) {
+    if let Some(left) = inherited::left_behind(lock.addr, lock.ident) {
         misuse::left_behind(thread, lock, &left);
     }
     unnoticed_ends::look();
