@@ -16,6 +16,7 @@
 pub mod histogram;
 pub mod layout;
 mod numbered;
+pub mod readers_word;
 pub mod rows;
 pub mod site;
 pub mod writer;

@@ -2,7 +2,7 @@
  *
  *   fork_held used    the child tries it: nobody will ever unlock it there
  *   fork_held unused  the child leaves it alone: clean
- *   fork_held again   the child makes it anew, and two of its threads contend for it: clean; also
+ *   fork_held again   the child initialises it again, and two of its threads contend for it: clean; also
  *                     static, where an initialiser is assigned
  *   fork_held atfork  the forking thread takes it around the fork, by pthread_atfork: clean
  *   fork_held kept    the forking thread holds it, and the child takes another inside, in both orders

@@ -3,6 +3,7 @@
 
 use std::cell::Cell as Local;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use lockwright_engines::lockdep::Core;
 use lockwright_engines::lockmeter::{
@@ -13,7 +14,7 @@ use lockwright_ledger::histogram::{self, RUN, RUNS};
 use lockwright_ledger::rows::meter::{
     Blame, Board, Bucket, Carry, Cell, Meter, Readers, Site, blame_kind, histogram_kind, wait_kind,
 };
-use lockwright_ledger::{Ledger, Writer, layout::PAGE};
+use lockwright_ledger::{Ledger, Writer, layout::PAGE, readers_word};
 
 thread_local! {
     /// Bytes of the test's ledgers that were to be given storage.
@@ -503,14 +504,73 @@ fn readers_overlap_in_busy_periods() {
     // SAFETY: a row of the leaked ledger.
     let (readers, wrong) = unsafe { (ReadersRef::at(row, 5).unwrap(), ReadersRef::at(row, 6)) };
     assert!(wrong.is_none());
+    let seen = |host: &Host| {
+        let row = host.ledger().get::<Readers>(1).unwrap();
+        (readers_word::now(row.now_since), row.max, row.periods, row.ticks, row.max_ticks)
+    };
     assert_eq!(readers.comes(100), 1);
     assert_eq!(readers.comes(110), 2);
-    assert!(readers.goes(|| 120).is_none());
+    readers.goes(|| 120);
     assert_eq!(readers.comes(130), 2);
-    assert!(readers.goes(|| 140).is_none());
-    readers.goes(|| 150).unwrap().record();
+    readers.goes(|| 140);
+    assert_eq!(seen(&host), (1, 2, 0, 0, 0));
+    readers.goes(|| 152);
     assert_eq!(readers.comes(200), 1);
-    readers.goes(|| 203).unwrap().record();
+    readers.goes(|| 204);
+    assert_eq!(seen(&host), (0, 2, 2, 56, 52));
+    // A period whose first hold is not timed is not, nor what the next has to do with it.
+    readers.comes(0);
+    readers.comes(300);
+    readers.goes(|| unreachable!("nobody needs the time"));
+    readers.goes(|| unreachable!("nobody needs the time"));
+    readers.comes(400);
+    // The clock of the processor where it leaves lags by some ticks.
+    readers.goes(|| 392);
+    assert_eq!(seen(&host), (0, 2, 3, 56, 52));
+}
+
+#[test]
+fn a_reader_that_nobody_saw_come_is_not_counted_off() {
+    let mut host = Host::new(100);
+    let row = host.meter.readers(host.core.writer(), 1, 5).unwrap();
+    // SAFETY: a row of the leaked ledger.
+    let readers = unsafe { ReadersRef::at(row, 5).unwrap() };
+    readers.goes(|| 50);
+    assert_eq!(readers.comes(100), 1);
+    readers.goes(|| 140);
+    readers.goes(|| 150);
     let row = host.ledger().get::<Readers>(1).unwrap();
-    assert_eq!((row.now, row.max, row.periods, row.ticks, row.max_ticks), (0, 2, 2, 53, 50));
+    assert_eq!(readers_word::now(row.now_since), 0);
+    assert_eq!((row.max, row.periods, row.ticks), (1, 1, 40));
+}
+
+#[test]
+fn readers_on_many_threads_are_as_many_and_as_long_as_they_were() {
+    let mut host = Host::new(100);
+    let row = host.meter.readers(host.core.writer(), 1, 5).unwrap();
+    // SAFETY: a row of the leaked ledger.
+    let readers = unsafe { ReadersRef::at(row, 5).unwrap() };
+    let (clock, most) = (AtomicU64::new(1000), AtomicU32::new(0));
+    let (clock, most) = (&clock, &most);
+    let tick = || clock.fetch_add(4, Relaxed);
+    let at = row as usize;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(move || {
+                // SAFETY: a row of the leaked ledger.
+                let readers = unsafe { ReadersRef::at(at as *mut Readers, 5).unwrap() };
+                for _ in 0..20_000 {
+                    most.fetch_max(readers.comes(tick()), Relaxed);
+                    readers.goes(tick);
+                }
+            });
+        }
+    });
+    let row = host.ledger().get::<Readers>(1).unwrap();
+    assert_eq!(readers_word::now(row.now_since), 0);
+    assert_eq!(row.max, most.load(Relaxed));
+    assert!((1..=4).contains(&row.max));
+    assert!((1..=80_000).contains(&row.periods), "{}", row.periods);
+    assert!(row.max_ticks <= row.ticks && row.max_ticks < clock.load(Relaxed), "{}", row.ticks);
+    assert_eq!(readers.comes(0), 1);
 }

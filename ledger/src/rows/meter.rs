@@ -319,10 +319,9 @@ row! {
 }
 
 row! {
-    /// How readers of one rwlock overlapped.
-    Readers in Readers x 4 = 64 bytes {
-        /// Readers now. Changes.
-        now: u32,
+    /// How readers of one rwlock overlapped. What all of them change has a cache line of its own,
+    /// the second: what they only read in the first stays in the caches of all.
+    Readers in Readers x 2 = 128 bytes {
         /// Instance of the lock.
         inst: u32,
         /// Its class.
@@ -330,9 +329,10 @@ row! {
         /// Most readers at once. Changes.
         max: u32,
         /// Not used.
-        reserved: u32,
-        /// When the first of them came, 0 if its hold is not timed. Changes.
-        since: u64,
+        reserved: [u64; 6],
+        /// How many readers there are now, and when the first of them came: [`crate::readers_word`].
+        /// Changes.
+        now_since: u64,
         /// Busy periods, from the first reader in to the last out, that are over and whose first
         /// hold was timed. Changes.
         periods: u64,
@@ -340,8 +340,8 @@ row! {
         ticks: u64,
         /// The longest. Changes.
         max_ticks: u64,
-        /// Not used; rows are as long as a cache line, and begin with one.
-        reserved2: u64,
+        /// Not used.
+        reserved2: [u64; 4],
     }
 }
 
@@ -410,6 +410,8 @@ pub struct Metered {
     pub flags: u32,
     /// What its release is to decide for the host, which alone knows what this means.
     pub trial: [u64; 2],
+    /// Address of the [`Readers`] row that a hold for reading is counted in; 0 if there is none.
+    pub readers: u64,
 }
 
 impl Metered {
@@ -424,4 +426,4 @@ impl Metered {
     }
 }
 
-const _: () = assert!(core::mem::size_of::<Metered>() == 48);
+const _: () = assert!(core::mem::size_of::<Metered>() == 56);

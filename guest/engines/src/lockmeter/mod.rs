@@ -30,7 +30,7 @@ pub use self::cell::{CellRef, Rest};
 pub use self::contention::{Contention, Waiting};
 pub use self::core::{Call, LockMeter};
 pub use self::pending::Pending;
-pub use self::readers::{Overlap, ReadersRef};
+pub use self::readers::ReadersRef;
 pub use self::runs::Missing;
 pub use self::shares::{Share, Shares};
 pub use self::thread::{Ending, MeterThread};

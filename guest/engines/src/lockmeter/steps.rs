@@ -10,7 +10,7 @@ use lockwright_ledger::rows::meter::Metered;
 use super::cell::CellRef;
 use super::contention::Contention;
 use super::pending::{CONTENTIONS, Waits};
-use super::thread::{MeterThread, RESERVED, SHARED, change_flags, set_since};
+use super::thread::{MeterThread, RESERVED, change_flags, set_since};
 use crate::held::set_addr;
 use crate::trial::Trial;
 
@@ -24,8 +24,11 @@ impl MeterThread {
         if let Some(trial) = trial {
             self.put_on_trial(trial);
         }
-        // SAFETY: `acquired` just made the top entry in this thread's own array.
-        unsafe { change_flags(self.top(), RESERVED | if shared { SHARED } else { 0 }, 0) };
+        match shared {
+            true => self.share(RESERVED),
+            // SAFETY: `acquired` just made the top entry in this thread's own array.
+            false => unsafe { change_flags(self.top(), RESERVED, 0) },
+        }
     }
 
     /// Position of the innermost entry reserved for the lock at `addr`.

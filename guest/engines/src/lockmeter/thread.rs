@@ -15,6 +15,7 @@ use lockwright_ledger::rows::meter::{Meter, Metered};
 use super::cell::CellRef;
 use super::contention::Waiting;
 use super::pending::{PENDING, Pending, PendingAt};
+use super::readers::ReadersRef;
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 use crate::trial::Trial;
 
@@ -122,7 +123,7 @@ unsafe impl Entry for Metered {
     unsafe fn load(entry: *const Self) -> Self {
         // SAFETY: by contract this is an entry of the calling thread's: what other threads do not
         // look at is read as it is.
-        unsafe { Self { trial: (*entry).trial, ..Self::look(entry) } }
+        unsafe { Self { trial: (*entry).trial, readers: (*entry).readers, ..Self::look(entry) } }
     }
 
     /// # Safety
@@ -132,6 +133,7 @@ unsafe impl Entry for Metered {
         // `held::set_addr`.
         unsafe {
             (*entry).trial = held.trial;
+            (*entry).readers = held.readers;
             set_since(entry, held.since);
             set_cell(entry, held.cell);
             word((&raw const (*entry).recursion).cast())
@@ -332,8 +334,42 @@ impl MeterThread {
     #[inline(always)]
     pub fn acquired_shared(&mut self, addr: u64, cell: CellRef, since: u64) {
         self.acquired(addr, cell, since);
-        // SAFETY: `acquired` just made the top entry in this thread's own array.
-        unsafe { change_flags(self.top(), SHARED, 0) };
+        self.share(0);
+    }
+
+    /// The innermost held lock, or what is reserved, can be held by several at once. `flags` are
+    /// its others.
+    #[inline(always)]
+    pub(super) fn share(&mut self, flags: u32) {
+        // SAFETY: the caller has just made the top entry in this thread's own array.
+        unsafe {
+            (*self.top()).readers = 0;
+            change_flags(self.top(), SHARED | flags, 0);
+        }
+    }
+
+    /// The innermost held lock is held for reading, which is counted in `readers`.
+    #[inline(always)]
+    pub fn reads(&mut self, readers: ReadersRef) {
+        // SAFETY: the top is an entry, as the thread holds the lock. Other threads do not look at this.
+        unsafe { (*self.top()).readers = readers.address() };
+    }
+
+    /// As [`MeterThread::reads`], of the held lock at position `i`.
+    pub fn reads_at(&mut self, i: u32, readers: ReadersRef) {
+        // SAFETY: an entry of this thread's own array. Other threads do not look at this.
+        unsafe { (*self.stack().entry(i)).readers = readers.address() };
+    }
+
+    /// The position of `addr` among the held locks, from 1 up to the depth.
+    pub fn position_of(&self, addr: u64) -> Option<u32> {
+        self.stack().find(addr)
+    }
+
+    /// Where a held lock is counted among those that are held for reading; `None` if it is not.
+    #[inline(always)]
+    pub fn readers_of(held: &Metered) -> Option<ReadersRef> {
+        if Self::is_shared(held) { ReadersRef::of(held) } else { None }
     }
 
     /// The acquisition of `addr` that was reserved ([`MeterThread::reserve`]) came to its end: the
@@ -379,8 +415,10 @@ impl MeterThread {
 
     /// As [`MeterThread::innermost`], for a lock that several hold.
     #[inline(always)]
-    pub fn innermost_shared(&self, addr: u64) -> Option<Ending> {
-        self.innermost_with(addr, u64::from(SHARED) << 32)
+    pub fn innermost_shared(&self, addr: u64) -> Option<(Ending, Option<ReadersRef>)> {
+        let ending = self.innermost_with(addr, u64::from(SHARED) << 32)?;
+        // SAFETY: the top is an entry, of a lock that several can hold. It is this thread's.
+        Some((ending, ReadersRef::of(unsafe { &*self.top() })))
     }
 
     #[inline(always)]

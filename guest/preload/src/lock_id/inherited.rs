@@ -267,8 +267,8 @@ static LEFT_BEHIND: LeftBehind = LeftBehind(UnsafeCell::new(
 ));
 
 /// In a child: how another thread of the parent took the lock `ident` at `addr`, if one held it at
-/// the fork. A lock that the child has made anew there is another: such handlers of forks are
-/// CPython's.
+/// the fork. A lock that the child has initialised there since is another: CPython does so in a
+/// handler of forks.
 pub fn left_behind(addr: u64, ident: Ident) -> Option<Left> {
     if !IS_CHILD.load(Relaxed) {
         return None;

@@ -17,12 +17,21 @@ use crate::lock_id::lock::Lock;
 
 /// A lock that lockmeter counts.
 pub trait Counted: Lock {
-    /// The thread got the lock at once, in `mode`, and is held since `since` (0: not timed).
+    /// The thread got the lock at once, in `mode`, and is held since `since` (0: not timed): it is
+    /// the innermost.
     ///
     /// # Safety
     /// The caller's lock.
     #[inline(always)]
-    unsafe fn had(_this: *mut Self, _mode: u16, _ident: Ident, _cell: CellRef, _since: u64) {}
+    unsafe fn had(
+        _this: *mut Self,
+        _thread: &mut MeterThread,
+        _mode: u16,
+        _ident: Ident,
+        _cell: CellRef,
+        _since: u64,
+    ) {
+    }
 
     /// The lock, in `mode`, has its entry among the held ones, but there was a wait before.
     ///
@@ -114,7 +123,7 @@ unsafe fn attempt<L: Counted>(
         hold::cancel(thread, result == EBUSY && rejects);
     } else {
         // SAFETY: the caller's lock was just taken, so the thread holds it.
-        unsafe { L::had(lock, mode, ident, spot.cell, since) };
+        unsafe { L::had(lock, thread, mode, ident, spot.cell, since) };
     }
     result
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering::*};
 
 use libc::pthread_rwlock_t;
 use lockwright_engines::lockdep::Ident;
-use lockwright_engines::lockmeter::{CellRef, MeterThread, Overlap};
+use lockwright_engines::lockmeter::{CellRef, MeterThread, ReadersRef};
 use lockwright_glibc::table::rwlock;
 
 use super::acquire::Counted;
@@ -19,10 +19,20 @@ type RwLock = *mut pthread_rwlock_t;
 
 impl Counted for pthread_rwlock_t {
     #[inline(always)]
-    unsafe fn had(this: *mut Self, mode: u16, ident: Ident, cell: CellRef, since: u64) {
-        if mode != 0 {
+    unsafe fn had(
+        this: *mut Self,
+        thread: &mut MeterThread,
+        mode: u16,
+        ident: Ident,
+        cell: CellRef,
+        since: u64,
+    ) {
+        if mode != 0
             // SAFETY: the calling thread has just taken the caller's lock for reading.
-            unsafe { comes(this, ident, cell, since) };
+            && let Some(readers) = unsafe { readers(this, ident) }
+        {
+            cell.saw_readers(readers.comes(since));
+            thread.reads(readers);
         }
     }
 
@@ -51,24 +61,21 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
 #[inline(always)]
 pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
     let innermost = |meter: &MeterThread| {
-        let alone = meter.innermost(l as u64).map(|ending| (ending, false));
-        alone.or_else(|| Some((meter.innermost_shared(l as u64)?, true)))
+        let alone = meter.innermost(l as u64).map(|ending| (ending, None));
+        alone.or_else(|| meter.innermost_shared(l as u64).map(|(e, readers)| (e, Some(readers))))
     };
-    let Some((thread, (ending, is_shared))) = tls::own_with(innermost) else {
+    let Some((thread, (ending, shared))) = tls::own_with(innermost) else {
         // SAFETY: the caller promises its lock, as `release_slow` asks.
         return unsafe { release_slow(l, unlock) };
     };
-    if !is_shared {
+    let Some(readers) = shared else {
         return hold::end_innermost(thread, l as u64, ending, unlock);
-    }
+    };
     let now = hold::ending(l as u64, ending, true);
-    // SAFETY: the caller still holds its lock, so its identity and row stay.
-    let left = unsafe { goes(l, now) };
-    let result = hold::end_innermost_at(thread, now, unlock);
-    if let Some(left) = left {
-        left.record();
+    if let Some(readers) = readers {
+        goes(readers, now);
     }
-    result
+    hold::end_innermost_at(thread, now, unlock)
 }
 
 /// The slow path of [`release`]: the lock is not the innermost that the thread holds.
@@ -81,14 +88,10 @@ unsafe fn release_slow(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
     let Some((thread, held)) = tls::own_with(|meter| meter.entry_of(l as u64)) else {
         return unlock();
     };
-    let reads = MeterThread::is_shared(&held);
-    // SAFETY: the caller still holds its lock for reading, so its identity and row stay.
-    let left = if reads { unsafe { goes(l, 0) } } else { None };
-    let result = hold::end(thread, l as u64, unlock);
-    if let Some(left) = left {
-        left.record();
+    if let Some(readers) = MeterThread::readers_of(&held) {
+        goes(readers, 0);
     }
-    result
+    hold::end(thread, l as u64, unlock)
 }
 
 /// A reader has taken the lock, whose entry has been made.
@@ -96,17 +99,17 @@ unsafe fn release_slow(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
 /// # Safety
 /// `l` points to a lock that the calling thread has just taken for reading.
 unsafe fn has_come(l: RwLock) {
-    // SAFETY: this thread's own meter, or the detached one, which all threads read; it is only read
-    // here.
-    let held = unsafe { &*tls::raw() }.entry_of(l as u64);
+    let Some((thread, i)) = tls::own_with(|meter| meter.position_of(l as u64)) else { return };
+    let held = thread.held_at(i);
     // SAFETY: the program passed `l` to this call, so it points to its lock, as `stamped` asks.
     let ident = unsafe { identity::stamped(l) };
-    if let Some(held) = held
-        && let Some(cell) = MeterThread::cell_of(&held)
+    if let Some(cell) = MeterThread::cell_of(&held)
         && let Some(ident) = ident
-    {
         // SAFETY: the caller promises its lock, which this thread reads.
-        unsafe { comes(l, ident, cell, held.since) };
+        && let Some(readers) = unsafe { readers(l, ident) }
+    {
+        cell.saw_readers(readers.comes(held.since));
+        thread.reads_at(i, readers);
     }
 }
 
@@ -119,37 +122,26 @@ unsafe fn place(l: RwLock) -> &'static AtomicU32 {
     unsafe { AtomicU32::from_ptr(l.cast::<u32>().byte_add(rwlock::PAD1.always() + 4)) }
 }
 
-/// One more reader has the lock, since `since` (0: not timed).
+/// The row of the lock's readers, made if there is none yet.
 ///
 /// # Safety
 /// `l` points to a lock that the calling thread has for reading, of that identity.
 #[inline(always)]
-unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef, since: u64) {
+unsafe fn readers(l: RwLock, ident: Ident) -> Option<ReadersRef> {
     // SAFETY: the caller's lock. Relaxed: the thread that stored it made the row under the core's
     // lock, and the row's own words are atomics.
     let place = unsafe { place(l) };
-    let readers = match readers_at(place.load(Relaxed), ident) {
-        Some(readers) => readers,
-        None => {
-            let Some(at) = readers_of(ident) else { return };
-            place.store(at, Relaxed);
-            let Some(readers) = readers_at(at, ident) else { return };
-            readers
-        }
-    };
-    cell.saw_readers(readers.comes(since));
+    if let Some(readers) = readers_at(place.load(Relaxed), ident) {
+        return Some(readers);
+    }
+    let at = readers_of(ident)?;
+    place.store(at, Relaxed);
+    readers_at(at, ident)
 }
 
 /// A reader is about to leave, at the time `now` (0: not read): before it lets go, so that the
 /// count is never below that of the readers.
-///
-/// # Safety
-/// `l` points to a lock that the calling thread has for reading.
 #[inline(always)]
-unsafe fn goes(l: RwLock, now: u64) -> Option<Overlap> {
-    let clock = || if now != 0 { now } else { clock::now() };
-    // SAFETY: the caller's lock; its identity cannot change while it is held.
-    let ident = unsafe { identity::stamped(l) }?;
-    // SAFETY: the caller promises its lock, whose padding has the row's place.
-    readers_at(unsafe { place(l) }.load(Relaxed), ident)?.goes(clock)
+fn goes(readers: ReadersRef, now: u64) {
+    readers.goes(|| if now != 0 { now } else { clock::now() });
 }

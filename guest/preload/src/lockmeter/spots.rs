@@ -146,8 +146,10 @@ pub fn cell_of(thread: &mut MeterThread, key: u64, call: &Call, address: u64) ->
     })?
 }
 
-/// The row of an rwlock's readers that lies at `place`: its offset in the ledger, in units of a
-/// row.
+/// Bytes of a cache line: the unit of where the rows of readers lie.
+const LINE: usize = 64;
+
+/// The row of an rwlock's readers that lies at `place`: its offset in the ledger, in cache lines.
 #[inline(always)]
 pub fn readers_at(place: u32, ident: Ident) -> Option<ReadersRef> {
     let base = HEADER.load(Relaxed);
@@ -157,8 +159,8 @@ pub fn readers_at(place: u32, ident: Ident) -> Option<ReadersRef> {
     // The header lies at the ledger's beginning. The padding that `place` was read from may hold
     // anything, if the lock's memory was another's before: it is only believed if the ledger is
     // mapped there.
-    let offset = place as usize * size_of::<Readers>();
-    if offset >= mapping::mapped() {
+    let offset = place as usize * LINE;
+    if offset + size_of::<Readers>() > mapping::mapped() {
         return None;
     }
     let row = base.cast::<u8>().wrapping_add(offset).cast::<Readers>();
@@ -173,6 +175,8 @@ pub fn readers_of(ident: Ident) -> Option<u32> {
     let thread = thread()?;
     with_space(thread, |meter, core, _| {
         let row = meter.readers(core.writer(), ident.class(), ident.inst())?;
-        Some((core.writer().offset_of(row.cast()) as usize / size_of::<Readers>()) as u32)
+        let offset = core.writer().offset_of(row.cast()) as usize;
+        debug_assert!(offset.is_multiple_of(LINE), "a table's extents begin with a cache line");
+        Some((offset / LINE) as u32)
     })?
 }

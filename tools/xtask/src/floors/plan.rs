@@ -173,7 +173,7 @@ pub const CRATES: &[Crate] = &[
             &["claims", "live"],
             &["reader", "writer"],
             &["numbered", "rows"],
-            &["file", "histogram", "layout", "site"],
+            &["file", "histogram", "layout", "readers_word", "site"],
         ],
     },
     // Judges locks.

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::engines;
 use lockwright_ledger::rows::meter::{self as rows, blame_kind, site_flag, wait_kind};
 use lockwright_ledger::rows::{Module, lock_kind, mode};
+use lockwright_ledger::{Ledger, readers_word};
 
 use super::clock::Ticks;
 use super::end::{self, End};
@@ -582,9 +582,9 @@ impl Builder {
             ..Times::default()
         };
         readers.busy.add(&busy);
-        if row.now > 0 && row.since != 0 {
-            let begun = source.ticks.monotonic_ns(row.since);
-            let ns = source.end_ns.saturating_sub(begun) as f64;
+        if readers_word::now(row.now_since) > 0 && readers_word::is_timed(row.now_since) {
+            let end = source.ticks.reading(source.end_ns);
+            let ns = source.ticks.ns(readers_word::ticks(row.now_since, end));
             readers.busy.add(&Times { count: 1, total_ns: ns, max_ns: ns, ..Times::default() });
         }
     }

@@ -61,6 +61,15 @@ impl Ticks {
             None => self.origin.1.saturating_sub(self.ns(self.origin.0 - reading) as u64),
         }
     }
+
+    /// The clock's reading at a time of CLOCK_MONOTONIC, nanoseconds: the other way round.
+    pub fn reading(&self, monotonic_ns: u64) -> u64 {
+        let ticks = |ns: u64| (ns as f64 / self.ns_per_tick) as u64;
+        match monotonic_ns.checked_sub(self.origin.1) {
+            Some(after) => self.origin.0.saturating_add(ticks(after)),
+            None => self.origin.0.saturating_sub(ticks(self.origin.1 - monotonic_ns)),
+        }
+    }
 }
 
 #[cfg(test)]
