@@ -572,10 +572,18 @@ impl Ledger {
 
     /// Text as bytes; shorter where the file is damaged.
     pub fn raw_text(&self, text: Text) -> Vec<u8> {
-        (0..u64::from(text.len.min(MAX_TEXT)))
-            .map_while(|i| self.raw(TableId::Bytes, u64::from(text.offset) + i, 1))
-            .map(|byte| byte[0])
-            .collect()
+        let len = u64::from(text.len.min(MAX_TEXT));
+        let first = u64::from(text.offset);
+        let place = |i| self.place(TableId::Bytes, first + i, 1);
+        // Nearly all lie in one extent.
+        if let Some((from, to)) =
+            len.checked_sub(1).and_then(|last| Some((place(0)?, place(last)?)))
+            && (to.end - from.start) as u64 == len
+            && let Some(bytes) = self.bytes.get(from.start..to.end)
+        {
+            return bytes.to_vec();
+        }
+        (0..len).map_while(|i| self.raw(TableId::Bytes, first + i, 1)).map(|byte| byte[0]).collect()
     }
 
     /// Return address `index` of the frame table.

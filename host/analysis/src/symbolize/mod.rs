@@ -186,15 +186,15 @@ impl<'l> Symbols<'l> {
             let nameless = || Frame { offset: address, ..Frame::default() };
             return Rc::new([generated::frame(self.ledger, address).unwrap_or_else(nameless)]);
         };
+        let offset = address.wrapping_sub(module.bias);
+        if let Some(frames) = self.by_pc.borrow().get(&(*row, offset)) {
+            return Rc::clone(frames);
+        }
         let path = self.ledger.text(module.path);
         // The tool stands between a program and its threads; that is no news to the program's
         // author.
         if Path::new(&path).file_name().is_some_and(|name| name == PRELOAD_FILE_NAME) {
             return Rc::new([]);
-        }
-        let offset = address.wrapping_sub(module.bias);
-        if let Some(frames) = self.by_pc.borrow().get(&(*row, offset)) {
-            return Rc::clone(frames);
         }
         let image = self.image(*row, module);
         let mut frames = image.frames(call.wrapping_sub(module.bias));
