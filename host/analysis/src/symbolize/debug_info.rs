@@ -13,11 +13,11 @@ use std::sync::Arc;
 use gimli::constants as dw;
 use gimli::{
     Abbreviations, AttributeValue, DebugAbbrevOffset, DebugInfoOffset, DwarfSections, EndianSlice,
-    Range, RunTimeEndian, UnitOffset,
+    Range, RunTimeEndian, Section, UnitOffset,
 };
-use object::read::{Object, ObjectSection};
+use object::read::Object;
 
-use super::elf::with_elf;
+use super::elf::{section_bytes, with_elf_and_file};
 
 pub type Slice<'d> = EndianSlice<'d, RunTimeEndian>;
 pub type Dwarf<'d> = gimli::Dwarf<Slice<'d>>;
@@ -60,6 +60,17 @@ impl DebugInfo {
         &self.main.units
     }
 
+    /// The section of descriptions, which the beginnings of units are places in.
+    pub fn descriptions(&self) -> &[u8] {
+        self.main.borrow().debug_info.reader().slice()
+    }
+
+    /// Where the unit begins that `at` lies in, a place in the section of descriptions.
+    pub fn unit_of(&self, at: usize) -> Option<DebugInfoOffset> {
+        let units = &self.main.units;
+        units.partition_point(|unit| unit.0 <= at).checked_sub(1).map(|i| units[i])
+    }
+
     /// Where the code of each unit of the file itself is, as far as a table says, and the units that it
     /// says nothing of. They need not be read for that.
     pub fn code(&self) -> (Vec<(Range, DebugInfoOffset)>, Vec<DebugInfoOffset>) {
@@ -96,13 +107,12 @@ struct Sections {
 
 impl Sections {
     fn read(path: &Path) -> Option<Self> {
-        let mut this = with_elf(path, |file| {
+        let mut this = with_elf_and_file(path, |elf, file| {
             let bytes = DwarfSections::load(|id| {
-                let section = file.section_by_name(id.name()).filter(|_| SECTIONS.contains(&id));
-                let bytes = section.map(|section| section.uncompressed_data()).transpose()?;
-                Ok::<_, object::read::Error>(bytes.unwrap_or_default().into_owned())
+                let section = elf.section_by_name(id.name()).filter(|_| SECTIONS.contains(&id));
+                section.map_or(Ok(Vec::new()), |section| section_bytes(&section, file).ok_or(()))
             });
-            let endian = match file.is_little_endian() {
+            let endian = match elf.is_little_endian() {
                 true => RunTimeEndian::Little,
                 false => RunTimeEndian::Big,
             };
