@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::arm::{Bench, said};
 use super::comparison::{BenchOptions, conclude, machine};
+use super::pages::with_figures;
 use super::usage::Usage;
 use crate::workspace::{read, root};
 
@@ -87,11 +88,8 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
 /// As [`run`], or if the page cannot be written.
 pub fn write(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     let (text, json) = measure(bench, options)?;
-    let file = root().join("docs/bench/cost.md");
-    let page = read(&file)?;
-    let figures = page.split("```").nth(1).ok_or("docs/bench/cost.md has no figures to replace")?;
-    let page = page.replacen(figures, &format!("\n{text}"), 1);
-    fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()))?;
+    const PAGE: &str = "docs/bench/cost.md";
+    fs::write(root().join(PAGE), with_figures(PAGE, &text)?).map_err(|e| format!("{PAGE}: {e}"))?;
     conclude(options, &json, true)
 }
 
@@ -133,7 +131,7 @@ fn programs(bench: &Bench) -> Result<Vec<Program>, String> {
 }
 
 /// CPython itself: `python3` may be a script of a version manager, which starts dozens of processes.
-fn interpreter() -> Result<OsString, String> {
+pub fn interpreter() -> Result<OsString, String> {
     let path = said(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
     Ok(path.trim().into())
 }

@@ -2,7 +2,8 @@
 //! cost, against the same program alone. `bench debugobjects`: what the pools of debugobjects are
 //! worth. `bench programs`: whole programs and their memory, compared with Valgrind's tools. `bench
 //! swap`: whole programs on other locks. `bench lines`: the cache lines that locks touch under the
-//! engines. `bench cost`: whether reports say the truth about what the tool took.
+//! engines. `bench cost`: whether reports say the truth about what the tool took. `bench births`:
+//! what is short-lived.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs
 //! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
@@ -10,6 +11,7 @@
 
 mod apt;
 mod arm;
+mod births;
 mod callgrind;
 mod comparison;
 mod cost;
@@ -39,6 +41,7 @@ mod workload;
 use clap::{Args, Subcommand};
 
 use arm::{Arm, Bench};
+pub use births::BirthsOptions;
 pub use comparison::BenchOptions;
 use comparison::{compare, conclude, machine};
 pub use cost::CostOptions;
@@ -76,6 +79,8 @@ pub enum What {
     Listings(BenchOptions),
     /// What reports say the tool took, compared with what it took: docs/bench/cost.md.
     Cost(CostOptions),
+    /// What new locks, short threads, children and Python cost: docs/bench/births.md.
+    Births(BirthsOptions),
     /// The tables of five sets of kernel patches, published next to measured: docs/lab/tables.md.
     Tables(TablesOptions),
     /// The locks compared with those of C and C++ libraries, which are built first:
@@ -85,23 +90,26 @@ pub enum What {
     Simulated(SimulatedOptions),
 }
 
-type Measure = fn(&'static Bench, &BenchOptions) -> Result<(), String>;
+type Measure<'a> = Box<dyn Fn(&'static Bench, &BenchOptions) -> Result<(), String> + 'a>;
 
 /// Runs the benchmark.
 ///
 /// # Errors
 /// When something that is installed does not run to its end.
 pub fn run(args: &BenchArgs) -> Result<(), String> {
-    let (options, measure): (_, Measure) = match &args.what {
-        What::Check(options) => (options, check),
-        What::Meter(options) => (options, meter::run),
-        What::Debugobjects(options) => (options, debugobjects::run),
-        What::Programs(options) => (options, programs::run),
-        What::Swap(options) => (options, swapped::run),
-        What::Lines(options) => (options, lines::run),
-        What::Listings(options) => (options, listings::run),
-        What::Cost(CostOptions { common, write: true }) => (common, cost::write),
-        What::Cost(CostOptions { common, .. }) => (common, cost::run),
+    let (options, measure): (_, Measure<'_>) = match &args.what {
+        What::Check(options) => (options, Box::new(check)),
+        What::Meter(options) => (options, Box::new(meter::run)),
+        What::Debugobjects(options) => (options, Box::new(debugobjects::run)),
+        What::Programs(options) => (options, Box::new(programs::run)),
+        What::Swap(options) => (options, Box::new(swapped::run)),
+        What::Lines(options) => (options, Box::new(lines::run)),
+        What::Listings(options) => (options, Box::new(listings::run)),
+        What::Cost(CostOptions { common, write: true }) => (common, Box::new(cost::write)),
+        What::Cost(CostOptions { common, .. }) => (common, Box::new(cost::run)),
+        What::Births(options) => {
+            (&options.common, Box::new(|bench, _| births::run(bench, options)))
+        }
         What::Tables(options) => return tables::run(options),
         What::Peers(options) => return peers::run(options),
         What::Simulated(options) => return simulated::run(options),

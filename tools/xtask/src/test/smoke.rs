@@ -13,6 +13,7 @@ const SMOKES: &[Smoke] = &[
     || What::Meter(BenchOptions::smoke()),
     || What::Lines(BenchOptions::smoke()),
     || What::Cost(bench::CostOptions { common: BenchOptions::smoke(), write: false }),
+    || What::Births(bench::BirthsOptions::smoke()),
     || What::Debugobjects(BenchOptions::smoke()),
     || What::Simulated(bench::SimulatedOptions::smoke()),
     || What::Tables(bench::TablesOptions::smoke()),
