@@ -254,6 +254,38 @@ fn sampled_holds_are_scaled() {
     assert_eq!(report.holds(), Some(Holds::Sampled(64)));
     let total = &report.locks[0].total;
     assert_eq!((total.hold.total_ns, total.hold_ns), (2e6, 100e6));
+    let text = render(&report, &TextOptions::default());
+    assert!(
+        text.contains("\n    2 holds timed: too few to say how far the estimate is off\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn sampled_holds_say_how_far_off_they_may_be() {
+    let mut p = Process::new(1, 1);
+    p.writer().header().hold_sample.store(64, Relaxed);
+    let class = p.mutex("pool");
+    let often = p.site(class, &["push"]);
+    let holds = [MS, 3 * MS].repeat(150);
+    p.cell(often, &Counts { holds, untimed: 18_900, ..Counts::default() });
+    let rarely = p.site(class, &["clear"]);
+    p.cell(rarely, &Counts { holds: vec![MS], untimed: 299, ..Counts::default() });
+    let text = render(&measure(&[&p]), &TextOptions::default());
+    // 19,200 holds of 2 ms: their deviation is 1 ms, and 300 were timed.
+    let expected = "\n    held 38.7s in all, within 2.15s (95 % confidence); at most one hold in 100 is longer than 3.00ms\
+                    \n    without 300 acquisitions at sites where fewer than 30 holds were timed\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn exact_holds_have_no_error_to_speak_of() {
+    let mut p = Process::new(1, 1);
+    let class = p.mutex("pool");
+    let site = p.site(class, &["push"]);
+    p.cell(site, &Counts { holds: vec![MS; 100], ..Counts::default() });
+    let text = render(&measure(&[&p]), &TextOptions::default());
+    assert!(!text.contains("confidence") && !text.contains("too few"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The counts and times of a lock, and figures that follow from them.
 
 use super::histogram::Histogram;
+use super::hold_error::HoldError;
 
 /// Times of one sort: holds, waits, busy periods.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,8 @@ pub struct Numbers {
     /// How long it was held in all, ns: exact, or estimated from [`Times::mean_ns`] where holds
     /// were sampled; holds under way at the end of the measurement included.
     pub hold_ns: f64,
+    /// How far that may be off where holds were sampled.
+    pub hold_error: HoldError,
     /// The holds that were timed and are over.
     pub hold: Times,
     /// Holds under way at the end of the measurement.
@@ -87,6 +90,7 @@ impl Numbers {
         self.rejects = self.rejects.saturating_add(other.rejects);
         self.timeouts = self.timeouts.saturating_add(other.timeouts);
         self.hold_ns += other.hold_ns;
+        self.hold_error.add(&other.hold_error);
         self.hold.add(&other.hold);
         self.held = self.held.saturating_add(other.held);
         self.wait.add(&other.wait);

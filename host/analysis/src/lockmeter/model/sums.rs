@@ -11,6 +11,7 @@ use lockwright_ledger::rows::meter::{Blame, Bucket, Carry, Cell, Meter, Site, hi
 
 use super::clock::Ticks;
 use super::histogram::Histogram;
+use super::hold_error::HoldError;
 use super::numbers::{Numbers, Times};
 use super::report::Holds;
 
@@ -224,6 +225,10 @@ impl Sums {
             Holds::Sampled(_) => hold.mean_ns().unwrap_or(0.0) * counts.acquisitions as f64,
             Holds::Off => 0.0,
         };
+        let hold_error = match holds {
+            Holds::Sampled(_) => HoldError::of(&hold.histogram, counts.acquisitions),
+            Holds::Exact | Holds::Off => HoldError::default(),
+        };
         let timed = self.held_since.iter().filter(|&&since| since != 0);
         let held_ns: f64 =
             timed.map(|&since| end_ns.saturating_sub(ticks.monotonic_ns(since)) as f64).sum();
@@ -233,6 +238,7 @@ impl Sums {
             rejects: counts.rejects,
             timeouts: counts.timeouts,
             hold_ns: over_ns + held_ns,
+            hold_error,
             hold,
             held: self.held_since.len() as u64,
             wait,

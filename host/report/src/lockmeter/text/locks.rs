@@ -4,9 +4,9 @@ use super::columns::{Entry, headings, row};
 use super::format::{percent, time};
 use super::page::{Page, quoted};
 use crate::lockmeter::view::{Selection, Sort};
-use crate::prose::words::count;
+use crate::prose::words::{count, number};
 use lockwright_analysis::finding::lock_kind::LockKind;
-use lockwright_analysis::lockmeter::model::{Holds, Lock, Mode, Numbers, Site};
+use lockwright_analysis::lockmeter::model::{Holds, Lock, Mode, Numbers, Site, one_longer_in};
 
 /// Sites shown of one lock.
 const MOST_SITES: usize = 8;
@@ -53,6 +53,9 @@ fn write_lock(page: &mut Page<'_>, number: usize, lock: &Lock) {
     head += &aside(&lock.total);
     page.line(&head);
     page.line(&numbers(page, &lock.total, lock.utilisation()));
+    if matches!(page.report.holds(), Some(Holds::Sampled(_))) {
+        sampled(&lock.total).iter().for_each(|line| page.line(line));
+    }
     if !lock.is_rwlock() {
         write_sites(page, lock, Mode::Exclusive);
         return;
@@ -126,6 +129,33 @@ pub(super) fn numbers(page: &Page<'_>, numbers: &Numbers, utilisation: f64) -> S
         share: page.report.share_of_wait(numbers.wait.total_ns),
         holds: page.report.holds() != Some(Holds::Off),
     })
+}
+
+/// How far off the estimate may be of holds of which few were timed.
+fn sampled(numbers: &Numbers) -> Vec<String> {
+    let timed = numbers.hold.count;
+    let unsure = numbers.hold_error.unsure;
+    if timed >= numbers.acquisitions {
+        return Vec::new();
+    }
+    if unsure >= numbers.acquisitions {
+        let holds = count(timed, "hold");
+        return vec![format!("    {holds} timed: too few to say how far the estimate is off")];
+    }
+    let (total, error) = (time(numbers.hold_ns), time(numbers.hold_error.ns()));
+    let mut line = format!("    held {total} in all, within {error} (95 % confidence)");
+    if let Some(one_in) = one_longer_in(timed) {
+        let (one_in, longest) = (number(one_in), time(numbers.hold.max_ns));
+        line += &format!("; at most one hold in {one_in} is longer than {longest}");
+    }
+    let mut lines = vec![line];
+    if unsure as f64 > numbers.acquisitions as f64 * LEAST_PART {
+        let acquisitions = count(unsure, "acquisition");
+        lines.push(format!(
+            "    without {acquisitions} at sites where fewer than 30 holds were timed"
+        ));
+    }
+    lines
 }
 
 /// Figures that have no column since they are rarely there.
