@@ -142,6 +142,31 @@ fn threads_go_on_in_the_memory_of_those_that_ended() {
     }
 }
 
+/// Between a thread's look-up of a chain and its reservation another thread says that signals have
+/// changed, or unlocks what the first holds: there is room, only not by the fast path.
+#[test]
+fn a_stack_that_another_thread_shut_is_opened_and_does_not_grow() {
+    let mut host = Host::new();
+    host.lock(MUTEX);
+    let capacity = |host: &Host| {
+        let row = host.core.ledger().row_ptr::<Thread>(host.thread.id());
+        // SAFETY: a row of the leaked ledger.
+        unsafe { (*row).held.capacity }
+    };
+    let before = capacity(&host);
+    for signal in 1..40 {
+        let probe = host.thread.probe(host.mutex, 0, 7);
+        host.core.signals_changed(1 << signal);
+        assert!(!host.thread.reserve(host.mutex, 0, 7, probe), "it is shut");
+        assert!(host.core.grow_held(host.thread));
+        assert_eq!(capacity(&host), before);
+        assert!(host.core.released_by_other(MUTEX, host.mutex).is_some());
+        assert!(host.core.grow_held(host.thread));
+        host.lock(MUTEX);
+    }
+    assert_eq!((capacity(&host), host.thread.held().len()), (before, 1));
+}
+
 /// Changes the engine's entry of the held lock at `position`, as a stray write would.
 fn damage(host: &Host, position: usize, change: impl FnOnce(&mut Held)) {
     let row = host.core.ledger().row_ptr::<Thread>(host.thread.id());

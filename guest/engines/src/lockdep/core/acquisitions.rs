@@ -63,7 +63,7 @@ impl Core {
         self.recorder.held_context(thread)
     }
 
-    /// Moves the held array of a thread that holds as many locks as fit to a larger one.
+    /// Makes room in the held array of a thread, which is moved to a larger one if it is full.
     /// Returns false where there is no room: the lock then goes unwatched.
     pub fn grow_held(&mut self, thread: &mut ThreadState) -> bool {
         self.recorder.grow_held(thread)

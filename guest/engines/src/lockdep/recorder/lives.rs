@@ -14,10 +14,13 @@ impl Recorder {
         self.threads.lend(cache);
     }
 
-    /// Moves the held array of a thread that holds as many locks as fit to a larger one.
+    /// Makes room in the held array of a thread, which is moved to a larger one if it is full.
+    /// It need not be: another thread may have shut it since the calling one looked up the chain.
     /// Returns false where there is no room: the lock then goes unwatched.
     pub(crate) fn grow_held(&mut self, thread: &mut ThreadState) -> bool {
-        thread.compact() || self.threads.grow_held(&mut self.writer, thread)
+        thread.compact()
+            || thread.shared().has_room()
+            || self.threads.grow_held(&mut self.writer, thread)
     }
 
     /// A thread begins, in no segment yet. `None` where there is no room: the thread then goes
