@@ -57,7 +57,7 @@ impl ReadersRef {
     pub fn comes(&self, since: u64) -> u32 {
         // AcqRel pairs with the one in `goes`: the last period is over.
         let before = self.now_since().fetch_add(1, AcqRel);
-        let readers = readers_word::now(before).wrapping_add(1);
+        let readers = readers_word::now(before) + 1;
         if readers == 1 {
             let change = readers_word::since(since).wrapping_sub(readers_word::since_in(before));
             // Relaxed: it is counted, so nobody else is the last to leave before it leaves.
@@ -79,8 +79,8 @@ impl ReadersRef {
             1 if readers_word::is_timed(before) => {
                 self.record(readers_word::ticks(before, clock()));
             }
-            // It came when there was no row: a reader that comes before this is taken back is taken
-            // for one of none.
+            // It has left already: its unlock failed, or a handler left that by a long jump. A reader that
+            // comes before this is taken back is taken for the first.
             0 => {
                 self.now_since().fetch_add(1, Relaxed);
             }

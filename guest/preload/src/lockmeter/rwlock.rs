@@ -51,27 +51,23 @@ impl Counted for pthread_rwlock_t {
 /// The arguments keep the contract of `pthread_rwlock_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
     // SAFETY: `l` is the program's own lock, and `pthread_rwlock_unlock` gets it unchanged.
-    unsafe { release(l, || real::pthread_rwlock_unlock(l)) }
+    release(l as u64, || unsafe { real::pthread_rwlock_unlock(l) })
 }
 
-/// Lets the lock go by `unlock`.
-///
-/// # Safety
-/// `l` points to the lock that the caller is about to let go by `unlock`.
+/// Lets the lock at `addr` go by `unlock`. Its memory is not looked at.
 #[inline(always)]
-pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
+pub fn release(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     let innermost = |meter: &MeterThread| {
-        let alone = meter.innermost(l as u64).map(|ending| (ending, None));
-        alone.or_else(|| meter.innermost_shared(l as u64).map(|(e, readers)| (e, Some(readers))))
+        let alone = meter.innermost(addr).map(|ending| (ending, None));
+        alone.or_else(|| meter.innermost_shared(addr).map(|(e, readers)| (e, Some(readers))))
     };
     let Some((thread, (ending, shared))) = tls::own_with(innermost) else {
-        // SAFETY: the caller promises its lock, as `release_slow` asks.
-        return unsafe { release_slow(l, unlock) };
+        return release_slow(addr, unlock);
     };
     let Some(readers) = shared else {
-        return hold::end_innermost(thread, l as u64, ending, unlock);
+        return hold::end_innermost(thread, addr, ending, unlock);
     };
-    let now = hold::ending(l as u64, ending, true);
+    let now = hold::ending(addr, ending, true);
     if let Some(readers) = readers {
         goes(readers, now);
     }
@@ -79,19 +75,16 @@ pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// The slow path of [`release`]: the lock is not the innermost that the thread holds.
-///
-/// # Safety
-/// As for [`release`].
 #[cold]
 #[inline(never)]
-unsafe fn release_slow(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
-    let Some((thread, held)) = tls::own_with(|meter| meter.entry_of(l as u64)) else {
+fn release_slow(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    let Some((thread, held)) = tls::own_with(|meter| meter.entry_of(addr)) else {
         return unlock();
     };
     if let Some(readers) = MeterThread::readers_of(&held) {
         goes(readers, 0);
     }
-    hold::end(thread, l as u64, unlock)
+    hold::end(thread, addr, unlock)
 }
 
 /// A reader has taken the lock, whose entry has been made.

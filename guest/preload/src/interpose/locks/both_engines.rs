@@ -119,7 +119,7 @@ pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64)
 pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u64) -> c_int {
     // SAFETY: `l` is the program's own lock, which `lockdep::rwlock_unlock` gets with the call's
     // `site`.
-    unsafe { rwlock::release(l, || lockdep::rwlock_unlock(l, site)) }
+    rwlock::release(l as u64, || unsafe { lockdep::rwlock_unlock(l, site) })
 }
 
 /// # Safety
