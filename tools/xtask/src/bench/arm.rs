@@ -1,6 +1,6 @@
 //! The two arms of every comparison, and how a program is started in each.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -220,6 +220,12 @@ pub fn said(command: &mut Command) -> Result<String, String> {
     } else {
         Err(format!("{command:?}: {}\n{text}", out.status))
     }
+}
+
+/// CPython itself: `python3` may be a script of a version manager, which starts dozens of processes.
+pub fn interpreter() -> Result<OsString, String> {
+    let path = said(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
+    Ok(path.trim().into())
 }
 
 /// The program `name` in PATH or where servers lie.

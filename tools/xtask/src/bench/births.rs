@@ -13,9 +13,8 @@ use clap::Args;
 use lockwright_measure::stats::{self, Estimate};
 use serde_json::{Value, json};
 
-use super::arm::{Bench, said};
+use super::arm::{Bench, interpreter, said};
 use super::comparison::{BenchOptions, conclude, machine};
-use super::cost::interpreter;
 use super::pages::with_figures;
 use crate::workspace::root;
 
@@ -108,7 +107,10 @@ impl Row {
 
     /// The clock's ratios all are known to within `precision`, a part of each.
     fn is_precise(&self, precision: f64) -> bool {
-        (1..ARMS.len()).all(|arm| off(&self.ratio(arm, clock)) <= precision)
+        (1..ARMS.len()).all(|arm| {
+            let ratio = self.ratio(arm, clock);
+            reach(&ratio).is_some_and(|reach| reach <= precision * ratio.median)
+        })
     }
 }
 
@@ -120,12 +122,10 @@ fn processor(took: &Took) -> f64 {
     took.processor
 }
 
-/// How far from the ratio the interval reaches, as a part of it. Of too few pairs that is unknown.
-fn off(ratio: &Estimate) -> f64 {
-    if ratio.confidence < stats::USUAL {
-        return f64::INFINITY;
-    }
-    (ratio.high - ratio.median).max(ratio.median - ratio.low) / ratio.median
+/// How far from the ratio the interval reaches; `None` of too few pairs.
+fn reach(ratio: &Estimate) -> Option<f64> {
+    let reach = (ratio.high - ratio.median).max(ratio.median - ratio.low);
+    (ratio.confidence >= stats::USUAL).then_some(reach)
 }
 
 /// Compares all.
@@ -228,8 +228,7 @@ fn line(out: &mut String, row: &Row, name: &str, of: fn(&Took) -> f64) {
     let _ = write!(out, "{name:<44}{:>12}", duration(native));
     for arm in 1..ARMS.len() {
         let ratio = row.ratio(arm, of);
-        let reach = (ratio.high - ratio.median).max(ratio.median - ratio.low);
-        let reach = if off(&ratio).is_finite() { format!("{reach:.2}") } else { "?".to_owned() };
+        let reach = reach(&ratio).map_or("?".to_owned(), |reach| format!("{reach:.2}"));
         let _ = write!(out, "{:>16}", format!("{:.2} ({reach})", ratio.median));
     }
     out.push('\n');

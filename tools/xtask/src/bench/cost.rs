@@ -13,7 +13,7 @@ use clap::Args;
 use lockwright_measure::stats;
 use serde_json::{Value, json};
 
-use super::arm::{Bench, said};
+use super::arm::{Bench, interpreter, said};
 use super::comparison::{BenchOptions, conclude, machine};
 use super::pages::with_figures;
 use super::usage::Usage;
@@ -128,12 +128,6 @@ fn programs(bench: &Bench) -> Result<Vec<Program>, String> {
         program("20,000 locks nested", vec![nested.clone(), number(20_000), "0".into()]),
         program("80,000 locks nested", vec![nested, number(80_000), "0".into()]),
     ])
-}
-
-/// CPython itself: `python3` may be a script of a version manager, which starts dozens of processes.
-pub fn interpreter() -> Result<OsString, String> {
-    let path = said(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
-    Ok(path.trim().into())
 }
 
 /// Runs a program once natively and once in each arm.
