@@ -17,7 +17,7 @@ use lockwright_ledger::{Ledger, Writer};
 const BYTES: usize = 4 << 20;
 
 /// When every process starts, CLOCK_MONOTONIC; and for how long it runs unless told otherwise.
-const START_NS: u64 = 1_000_000_000;
+pub const START_NS: u64 = 1_000_000_000;
 pub const ELAPSED_NS: u64 = 1_000_000_000;
 
 pub const US: u64 = 1_000;

@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::lockmeter::model::{At, Clock, Holder, Holds, Mode, WaitKind, Waiter};
 use lockwright_analysis::process_end::ProcessEnd;
+use lockwright_ledger::readers_word;
 use lockwright_ledger::rows::meter::{
     Blame, Bucket, Cell, Meter, Readers, Site, blame_kind, site_flag, wait_kind,
 };
 use lockwright_ledger::rows::{lock_kind, mode};
 use lockwright_report::lockmeter::text::{TextOptions, render};
 
-use super::ledger::{Counts, ELAPSED_NS, MS, Process, US, measure};
+use super::ledger::{Counts, ELAPSED_NS, MS, Process, START_NS, US, measure};
 
 #[test]
 fn numbers_of_threads_and_sites_add_up() {
@@ -164,6 +165,24 @@ fn readers_and_writers_are_apart() {
 }
 
 #[test]
+fn a_busy_period_under_way_at_the_end_counts_until_then() {
+    for ticks_per_ns in [1, 3] {
+        let mut p = Process::new(1, ticks_per_ns);
+        let class = p.lock("table", lock_kind::RWLOCK);
+        let read = p.read_site(class, &["lookup"]);
+        p.cell(read, &Counts { untimed: 2, ..Counts::default() });
+        let since = readers_word::since((START_NS + ELAPSED_NS - 5 * MS) * ticks_per_ns);
+        for now_since in [since + 2, since, 2] {
+            p.push(Readers { class, max: 2, now_since, ..Readers::default() });
+        }
+        let report = measure(&[&p]);
+        let busy = &report.locks[0].readers.as_ref().unwrap().busy;
+        assert_eq!(busy.count, 1, "neither the one that is over nor the one that is not timed");
+        assert!((busy.total_ns - 5e6).abs() < 10.0, "{}", busy.total_ns);
+    }
+}
+
+#[test]
 fn what_is_held_at_a_kill_counts() {
     let mut p = Process::new(1, 2);
     let class = p.mutex("pool");
@@ -273,7 +292,7 @@ fn sampled_holds_say_how_far_off_they_may_be() {
     p.cell(rarely, &Counts { holds: vec![MS], untimed: 299, ..Counts::default() });
     let text = render(&measure(&[&p]), &TextOptions::default());
     // 19,200 holds of 2 ms: their deviation is 1 ms, and 300 were timed.
-    let expected = "\n    held 38.7s in all, within 2.15s (95 % confidence); at most one hold in 100 is longer than 3.00ms\
+    let expected = "\n    held 38.7s in all, give or take 2.15s (95 % confidence); at most one hold in 100 is longer than 3.00ms\
                     \n    without 300 acquisitions at sites where fewer than 30 holds were timed\n";
     assert!(text.contains(expected), "{text}");
 }

@@ -88,6 +88,7 @@ mod tests {
         assert_eq!(ticks.ns(3), 1.5);
         assert_eq!(ticks.monotonic_ns((1 << 60) + 100), 550);
         assert_eq!(ticks.monotonic_ns((1 << 60) - 100), 450);
+        assert_eq!([550, 450].map(|ns| ticks.reading(ns)), [(1 << 60) + 100, (1 << 60) - 100]);
     }
 
     #[test]

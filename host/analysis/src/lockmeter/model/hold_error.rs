@@ -3,7 +3,7 @@
 use super::histogram::Histogram;
 
 /// With fewer timed holds nothing is said: the mean of so few need not be distributed normally.
-const FEWEST: u64 = 30;
+pub const FEWEST_TIMED: u64 = 30;
 
 /// Standard deviations on either side of the mean that have 95 % of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
@@ -29,7 +29,7 @@ impl HoldError {
         if n >= acquisitions {
             return Self::default();
         }
-        if n < FEWEST {
+        if n < FEWEST_TIMED {
             return Self { variance: 0.0, unsure: acquisitions };
         }
         let (n, all) = (n as f64, acquisitions as f64);
@@ -56,7 +56,7 @@ impl HoldError {
 /// At most one hold in so many is longer than the longest of `timed` that were chosen by chance,
 /// with 95 % confidence; `None` of too few.
 pub fn one_longer_in(timed: u64) -> Option<u64> {
-    (timed >= FEWEST).then_some(timed / RULE)
+    (timed >= FEWEST_TIMED).then_some(timed / RULE)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(crate) use build::push_to_few;
 pub use build::{build, build_with, is_metered};
 pub use end::End;
 pub use histogram::Histogram;
-pub use hold_error::{HoldError, one_longer_in};
+pub use hold_error::{FEWEST_TIMED, HoldError, one_longer_in};
 pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{

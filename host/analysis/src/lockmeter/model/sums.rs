@@ -220,14 +220,13 @@ impl Sums {
             min_ns: least(self.shared.wait_least, ticks),
             histogram: waits,
         };
-        let over_ns = match holds {
-            Holds::Exact => hold.total_ns,
-            Holds::Sampled(_) => hold.mean_ns().unwrap_or(0.0) * counts.acquisitions as f64,
-            Holds::Off => 0.0,
-        };
-        let hold_error = match holds {
-            Holds::Sampled(_) => HoldError::of(&hold.histogram, counts.acquisitions),
-            Holds::Exact | Holds::Off => HoldError::default(),
+        let (over_ns, hold_error) = match holds {
+            Holds::Exact => (hold.total_ns, HoldError::default()),
+            Holds::Sampled(_) => (
+                hold.mean_ns().unwrap_or(0.0) * counts.acquisitions as f64,
+                HoldError::of(&hold.histogram, counts.acquisitions),
+            ),
+            Holds::Off => (0.0, HoldError::default()),
         };
         let timed = self.held_since.iter().filter(|&&since| since != 0);
         let held_ns: f64 =

@@ -6,7 +6,9 @@ use super::page::{Page, quoted};
 use crate::lockmeter::view::{Selection, Sort};
 use crate::prose::words::{count, number};
 use lockwright_analysis::finding::lock_kind::LockKind;
-use lockwright_analysis::lockmeter::model::{Holds, Lock, Mode, Numbers, Site, one_longer_in};
+use lockwright_analysis::lockmeter::model::{
+    FEWEST_TIMED, Holds, Lock, Mode, Numbers, Site, one_longer_in,
+};
 
 /// Sites shown of one lock.
 const MOST_SITES: usize = 8;
@@ -143,7 +145,7 @@ fn sampled(numbers: &Numbers) -> Vec<String> {
         return vec![format!("    {holds} timed: too few to say how far the estimate is off")];
     }
     let (total, error) = (time(numbers.hold_ns), time(numbers.hold_error.ns()));
-    let mut line = format!("    held {total} in all, within {error} (95 % confidence)");
+    let mut line = format!("    held {total} in all, give or take {error} (95 % confidence)");
     if let Some(one_in) = one_longer_in(timed) {
         let (one_in, longest) = (number(one_in), time(numbers.hold.max_ns));
         line += &format!("; at most one hold in {one_in} is longer than {longest}");
@@ -152,7 +154,7 @@ fn sampled(numbers: &Numbers) -> Vec<String> {
     if unsure as f64 > numbers.acquisitions as f64 * LEAST_PART {
         let acquisitions = count(unsure, "acquisition");
         lines.push(format!(
-            "    without {acquisitions} at sites where fewer than 30 holds were timed"
+            "    without {acquisitions} at sites where fewer than {FEWEST_TIMED} holds were timed"
         ));
     }
     lines
