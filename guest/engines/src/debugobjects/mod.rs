@@ -23,6 +23,7 @@ mod line;
 mod local;
 mod lock;
 mod objects;
+mod plain;
 pub mod pool;
 mod publish;
 mod stats;

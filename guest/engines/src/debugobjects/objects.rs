@@ -177,7 +177,7 @@ impl Objects {
         unsafe { self.buckets[i].unlocked() }.is_empty()
     }
 
-    fn bucket_of(&self, addr: u64, env: &Env) -> Result<Guard<'_, Chain>, Trouble> {
+    pub(super) fn bucket_of(&self, addr: u64, env: &Env) -> Result<Guard<'_, Chain>, Trouble> {
         self.bucket(of_chunk(addr >> CHUNK_SHIFT), env)
     }
 

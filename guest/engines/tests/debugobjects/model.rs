@@ -234,7 +234,17 @@ fn run(table: &'static Table, seed: u64, steps: u64, switches: Switches) -> Resu
             // An active state has no fingerprint.
             let fingerprint = if op == Operation::ActiveState { 0 } else { random.below(2) };
             let should = model.apply(descr, &Told { addr, op, now, fingerprint, counts });
+            // A plain life may go another way, which leaves all else to this one.
+            let is_plain = random.below(2) == 0
+                && match op {
+                    Operation::Init | Operation::InitOnStack => {
+                        objects.begin_life(local, descr, addr, op, place).is_none()
+                    }
+                    Operation::Destroy => objects.end_life(local, descr, addr, place, fingerprint),
+                    _ => false,
+                };
             let found = match op {
+                _ if is_plain => None,
                 Operation::ActiveState => objects.active_state(local, descr, addr, counts, place),
                 _ => objects.apply(local, descr, addr, op, place, fingerprint),
             };

@@ -19,7 +19,7 @@ pub fn init_then(
     call: impl FnOnce() -> c_int,
     then: impl FnOnce() -> Option<u32>,
 ) -> c_int {
-    let before = before(|| lifetime::initialises(kind, addr));
+    let before = lifetime::initialises(kind, addr);
     let result = call();
     if result == 0 {
         let stack = then();

@@ -4,7 +4,7 @@
 //! before the call show what the object was, and only the call's result shows whether anything was
 //! done.
 
-use lockwright_engines::debugobjects::{Fault, Operation, Place, State};
+use lockwright_engines::debugobjects::{Fault, Operation, Place, State, Tracked};
 use lockwright_ledger::rows::object::{object_end, object_fault};
 
 use crate::callsite::current_stack;
@@ -23,8 +23,12 @@ pub enum Before {
     Silent,
     /// Nothing that matters.
     Plain,
+    /// Its bytes are those of an object that is in its life.
+    Alive,
     /// The engine has not heard of it.
     Unknown,
+    /// What was there was reported, as a lock that is held.
+    Held,
     /// What the engine knows of it is over: that was reported, or there is another object now.
     Over,
 }
@@ -39,37 +43,15 @@ pub fn initialises(kind: &'static Type, addr: u64) -> Before {
     if !object_pages::is_noted(addr) {
         return Before::Plain;
     }
-    initialises_noted(kind, addr)
-}
-
-/// There are, or were, objects where one is about to be initialised.
-#[cold]
-fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
-    let op = match stack_bounds::has_now(addr) {
-        true => Operation::InitOnStack,
-        false => Operation::Init,
-    };
-    if tells_of_waiter(kind, addr, op) {
+    if tells_of_waiter(kind, addr, init_op(addr)) {
         return Before::Over;
     }
-    match OBJECTS.state(local(), kind.descr.type_id, addr) {
-        None => return Before::Plain,
-        Some(known) if known.state == State::Destroyed => return Before::Plain,
-        // A child of fork initialises its locks again: it has no other threads, and their holder is
-        // not known.
-        Some(known) if is_inherited(&known.init) => return Before::Over,
-        Some(_) => {}
-    }
-    // A frame's memory is reused without notice, with its old content. So is the memory of a
-    // variable whose block has ended, and that of a program's own allocator, but not modules'
-    // memory. Nothing tells these from an object that is initialised twice.
-    let is_new = op == Operation::InitOnStack
-        // SAFETY: the caller's memory, of an object's size.
-        || modules::find(addr).is_none() && !unsafe { kind.is_used(addr) };
-    if is_new {
-        freed_memory::check(addr, addr + 1, object_end::REUSED, None);
-    }
-    Before::Plain
+    // SAFETY: the caller's memory, of an object's size.
+    if unsafe { kind.is_used(addr) } { Before::Alive } else { Before::Plain }
+}
+
+fn init_op(addr: u64) -> Operation {
+    if stack_bounds::has_now(addr) { Operation::InitOnStack } else { Operation::Init }
 }
 
 /// An object has been initialised. `stack` is where, if that is known already.
@@ -84,27 +66,57 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
     // SAFETY: `initialised` is called after the program's call has initialised an object of `kind`
     // at `addr`.
     let is_shared = unsafe { kind.is_shared(addr) };
-    if before == Before::Over || is_shared {
+    let op = init_op(addr);
+    if before == Before::Held && op == Operation::InitOnStack {
+        freed_memory::check(addr, addr + 1, object_end::REUSED, None);
+    }
+    if matches!(before, Before::Over | Before::Held) || is_shared {
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
     }
     if is_shared || before == Before::Silent {
         return;
     }
-    let on_stack = stack_bounds::has_now(addr);
-    let op = if on_stack { Operation::InitOnStack } else { Operation::Init };
-    if on_stack {
+    if op == Operation::InitOnStack {
         frames::note(addr);
     }
     object_pages::note(addr, kind.size);
     let place = here_and_now(stack);
     // Had it been destroyed before, by the bytes that were there, that does not matter now.
+    if let Some(known) = OBJECTS.begin_life(local(), &kind.descr, addr, op, place) {
+        initialised_again(kind, &known, before, op, place);
+    }
+}
+
+/// An object has been initialised where one was, which nobody had destroyed.
+#[cold]
+fn initialised_again(
+    kind: &'static Type,
+    known: &Tracked,
+    before: Before,
+    op: Operation,
+    place: Place,
+) {
+    let addr = known.addr;
+    // A frame's memory is reused without notice, with its old content. So is the memory of a
+    // variable whose block has ended, and that of a program's own allocator, but not modules'
+    // memory. Nothing tells these from an object that is initialised twice.
+    let is_new =
+        op == Operation::InitOnStack || modules::find(addr).is_none() && before != Before::Alive;
+    // A child of fork initialises its locks again: it has no other threads, and their holder is
+    // not known.
+    if is_inherited(&known.init) {
+        OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
+    } else if is_new {
+        freed_memory::check(addr, addr + 1, object_end::REUSED, None);
+    }
     if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, place, 0) {
         faults::fault(&fault);
     }
 }
 
-/// An object is about to be destroyed.
-pub fn destroys(kind: &'static Type, addr: u64) -> Before {
+/// A lock that was met, by its own bytes, is about to be destroyed. So it was initialised, if only
+/// statically, and not destroyed since.
+pub fn destroys_met(kind: &'static Type, addr: u64) -> Before {
     if !is_on() {
         return Before::Plain;
     }
@@ -114,8 +126,17 @@ pub fn destroys(kind: &'static Type, addr: u64) -> Before {
     if unsafe { kind.is_shared(addr) } {
         return Before::Silent;
     }
-    if tells_of_waiter(kind, addr, Operation::Destroy) {
-        return Before::Plain;
+    match tells_of_waiter(kind, addr, Operation::Destroy) {
+        true => Before::Plain,
+        false => Before::Alive,
+    }
+}
+
+/// An object is about to be destroyed.
+pub fn destroys(kind: &'static Type, addr: u64) -> Before {
+    match destroys_met(kind, addr) {
+        Before::Alive => {}
+        before => return before,
     }
     match OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state) {
         None => destroys_unknown(kind, addr),
@@ -170,24 +191,36 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
     if before == Before::Silent {
         return;
     }
-    if before == Before::Unknown {
-        // As if it had been initialised, by nobody and never: its bytes are those of a destroyed
-        // one now.
-        let never = Place::default();
-        OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, never, 0);
-        OBJECTS.apply(local(), &kind.descr, addr, Operation::Init, never, 0);
-        object_pages::note(addr, kind.size);
-        if stack_bounds::has_now(addr) {
-            frames::note(addr);
-        }
-    }
     let place = here_and_now(stack);
     // SAFETY: the caller still owns the memory.
     let fingerprint = unsafe { kind.fingerprint(addr) };
+    if before != Before::Unknown && OBJECTS.end_life(local(), &kind.descr, addr, place, fingerprint)
+    {
+        return;
+    }
+    let is_unknown = || {
+        let known = OBJECTS.state(local(), kind.descr.type_id, addr);
+        known.is_none_or(|known| known.state == State::Destroyed)
+    };
+    if before == Before::Unknown || before == Before::Alive && is_unknown() {
+        begin_before(kind, addr);
+    }
     if let Some(fault) =
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Destroy, place, fingerprint)
     {
         faults::fault(&fault);
+    }
+}
+
+/// An object of which the engine has not heard has been destroyed. As if it had been initialised, by nobody and never: its
+/// bytes are those of a destroyed one now.
+fn begin_before(kind: &'static Type, addr: u64) {
+    let never = Place::default();
+    OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, never, 0);
+    OBJECTS.apply(local(), &kind.descr, addr, Operation::Init, never, 0);
+    object_pages::note(addr, kind.size);
+    if stack_bounds::has_now(addr) {
+        frames::note(addr);
     }
 }
 

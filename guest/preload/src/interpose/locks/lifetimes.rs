@@ -35,12 +35,12 @@ pub unsafe fn init<L: Watched>(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let addr = lock as u64;
-    let before = init_destroy::before(|| lifetime::initialises(kind, addr));
+    let before = lifetime::initialises(kind, addr);
     // SAFETY: the caller promises memory that is large enough for such a lock; what it says is only a hint.
     let was_held = unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_INITIALISED) };
     let before = match was_held {
         _ if is_silent => Before::Silent,
-        true => Before::Over,
+        true => Before::Held,
         false => before,
     };
     let result = call();
@@ -75,7 +75,11 @@ pub unsafe fn destroy<L: Watched>(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let addr = lock as u64;
-    let before = init_destroy::before(|| lifetime::destroys(kind, addr));
+    // SAFETY: the caller promises its lock.
+    let before = match L::STAMPABLE && unsafe { identity::stamped(lock) }.is_some() {
+        true => lifetime::destroys_met(kind, addr),
+        false => init_destroy::before(|| lifetime::destroys(kind, addr)),
+    };
     // SAFETY: the caller promises its lock.
     unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_DESTROYED) };
     let result = call();
