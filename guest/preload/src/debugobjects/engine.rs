@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use lockwright_engines::debugobjects::{Moment, Objects, Place};
 
 use crate::os::{time, tls};
+use crate::recorder::state;
 
 /// All objects of the process.
 pub static OBJECTS: Objects = Objects::new();
@@ -37,11 +38,14 @@ pub fn is_on() -> bool {
     OBJECTS.is_on() && !tls::is_barred()
 }
 
-/// The calling thread, here and now, with a stack that is known.
+/// The calling thread, here and now, with a stack that is known. The time is that of the kernel's last tick, but none
+/// before the ledger began: those are the parent's.
 pub fn here(stack: u32) -> Place {
     // SAFETY: the calling thread's state, or null.
     let thread = unsafe { tls::get().as_ref() }.map_or(0, |thread| thread.id());
-    Place { thread, stack, time_ns: time::now_ns() }
+    // Relaxed: it is stored before any of the process' objects are tracked.
+    let begun_ns = state::header().map_or(0, |header| header.start_ns.load(Relaxed));
+    Place { thread, stack, time_ns: time::last_tick_ns().max(begun_ns) }
 }
 
 /// It was done before the ledger began, which has neither thread nor place of it.

@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use core::mem::transmute;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
+use libc::{CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME, clockid_t, timespec};
 
 use super::{loader, sys, tls};
 
@@ -26,6 +26,11 @@ pub fn start() {
 /// CLOCK_MONOTONIC in nanoseconds.
 pub fn now_ns() -> u64 {
     read(CLOCK_MONOTONIC)
+}
+
+/// CLOCK_MONOTONIC in nanoseconds at the kernel's last tick, some milliseconds ago at most: a fifth of the price.
+pub fn last_tick_ns() -> u64 {
+    read(CLOCK_MONOTONIC_COARSE)
 }
 
 /// CLOCK_REALTIME in nanoseconds.
