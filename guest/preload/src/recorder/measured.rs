@@ -4,9 +4,17 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::Header;
 
-use super::slow_cost::{SHORT_SAMPLE, Timed, begin_outermost, inside, is_inside, sampled};
+use super::slow_cost::{Timed, begin_outermost, inside, is_inside, sampled};
 use super::state;
 use crate::os::tls;
+
+/// One of so many short parts of a thread is timed: they are hardly longer than the clock takes.
+const SHORT_SAMPLE: u64 = 64;
+
+/// As [`SHORT_SAMPLE`], once a thread has had [`MANY`]: their mean is known to some percent by then, and the clock would be
+/// an eighth of what they take.
+const SHORT_SAMPLE_OF_MANY: u64 = 512;
+const MANY: u64 = 1 << 14;
 
 /// Runs a part of the slow path and counts it as one entry.
 pub fn measured<R>(part: impl FnOnce() -> R) -> R {
@@ -26,7 +34,8 @@ pub fn measured_short<R>(part: impl FnOnce() -> R) -> R {
     let number = tls::short_parts();
     tls::set_short_parts(number + 1);
     // Threads with few parts each must not all begin with one that is timed.
-    let stands_for = sampled(number ^ tls::raw() as u64, SHORT_SAMPLE);
+    let of = if number < MANY { SHORT_SAMPLE } else { SHORT_SAMPLE_OF_MANY };
+    let stands_for = sampled(number ^ tls::raw() as u64, of);
     let timed = Timed::begin(stands_for);
     let result = inside(part);
     if let Some(timed) = timed {
