@@ -79,8 +79,33 @@ impl Module {
     }
 }
 
+/// Where modules are or were, by parts of the address space: most addresses that are asked for are on a heap or a stack, and
+/// a program may have hundreds of modules.
+static PARTS: [AtomicU64; PART_BITS / 64] = [const { AtomicU64::new(0) }; PART_BITS / 64];
+const PART_BITS: usize = 1 << 15;
+/// Bytes of a part.
+const PART: u64 = 64 << 10;
+
+/// There is a module from `start` to below `end`. To be called before it can be found.
+fn note_parts(start: u64, end: u64) {
+    for part in (start / PART..end.div_ceil(PART)).take(PART_BITS) {
+        let part = part as usize % PART_BITS;
+        // Relaxed: a thread that sees the module's end before this finds it a moment later.
+        PARTS[part / 64].fetch_or(1 << (part % 64), Relaxed);
+    }
+}
+
+/// No module is at `address` if this says false.
+fn may_be_in_one(address: u64) -> bool {
+    let part = (address / PART) as usize % PART_BITS;
+    PARTS[part / 64].load(Relaxed) & 1 << (part % 64) != 0
+}
+
 /// The module that covers `address`.
 pub fn find(address: u64) -> Option<&'static Module> {
+    if !may_be_in_one(address) {
+        return None;
+    }
     // Acquire pairs with the Release in `rescan`: the entries below are complete.
     MODULES[..LEN.load(Acquire)].iter().find(|module| module.contains(address))
 }
@@ -343,6 +368,7 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
             let module = &MODULES[i];
             let is_anonymous = module.row.load(Relaxed) == 0;
             if is_anonymous && line.path.is_empty() && line.executable {
+                note_parts(line.start, line.end);
                 module.end.store(module.end.load(Relaxed).max(line.end), Relaxed);
                 module.is_seen.store(true, Relaxed);
                 return;
@@ -391,8 +417,10 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
         module.eh_frame_hdr_len.store(image.eh_frame_hdr_len, Relaxed);
         module.eh_frame_hdr.store(image.eh_frame_hdr, Relaxed);
         module.row.store(row, Relaxed);
+        let end = end.max(line.end);
+        note_parts(start, end);
         module.start.store(start, Relaxed);
-        module.end.store(end.max(line.end), Relaxed);
+        module.end.store(end, Relaxed);
         module.is_seen.store(true, Relaxed);
         // Pairs with the Acquire in `find`.
         LEN.store(LEN.load(Relaxed).max(i + 1), Release);
@@ -517,4 +545,23 @@ fn find_build_id(mut notes: &[u8], align: usize, image: &mut Image) {
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4).map(|b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_module_was_noted_one_may_be() {
+        // Far from what this process has.
+        let (start, end) = (0x1234_0000_0000 + PART - 4096, 0x1234_0000_0000 + 3 * PART + 4096);
+        note_parts(start, end);
+        for address in [start, start + 4096, start + 2 * PART, end - 1] {
+            assert!(may_be_in_one(address), "{address:#x}");
+        }
+        assert!(!may_be_in_one(start - PART) && !may_be_in_one(end + PART));
+        // Larger than the table: it may be anywhere.
+        note_parts(0, PART_BITS as u64 * PART * 2);
+        assert!(may_be_in_one(start - PART) && may_be_in_one(u64::MAX));
+    }
 }
