@@ -34,6 +34,21 @@ pub fn note_object(addr: u64, size: u64) {
 }
 
 fn note(addr: u64, size: u64, what: u8) {
+    // Nearly always all of it is noted already, and lies in one page.
+    let (page, last) = (addr / PAGE, (addr + size - 1) / PAGE);
+    let entry = |page: u64| LOCK_PAGES[page as usize % PAGES].load(Relaxed);
+    let is_noted = page == last && entry(page) & entry(page.wrapping_sub(1)) & what == what && {
+        let (first, last) = (addr % PAGE / LINE, (addr + size - 1) % PAGE / LINE);
+        let lines = !0 << first & !0 >> (63 - last);
+        LINES[page as usize % PAGES].load(Relaxed) & lines == lines
+    };
+    if !is_noted {
+        note_new(addr, size, what);
+    }
+}
+
+#[cold]
+fn note_new(addr: u64, size: u64, what: u8) {
     // A block may begin on the page before.
     note_page((addr / PAGE).wrapping_sub(1), what);
     for (page, lines) in lines_of(addr, addr + size) {
