@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 17;
+pub const FORMAT_VERSION: u32 = 18;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -311,7 +311,8 @@ pub struct Header {
     pub used: AtomicU64,
     /// Rows that could not be written.
     pub lost: AtomicU64,
-    /// Locks seen, each life of a piece of memory counted as its own lock.
+    /// Locks seen, each life of a piece of memory counted as its own lock. It may lack what the rows of classes lack: see
+    /// [`crate::rows::Class::locks`].
     pub locks_seen: AtomicU64,
     /// Instance pairs not kept because their class pair already had its fill.
     pub pairs_folded: AtomicU64,
@@ -401,8 +402,8 @@ pub struct Header {
     /// The last segment before a kind of records that order threads reached its bound, 0 if none
     /// did: later segments may be ordered though it does not say so.
     pub orders_until: AtomicU32,
-    /// Not used.
-    pub reserved: AtomicU32,
+    /// Numbers of locks that are given out: each thread takes some at a time. They wrap.
+    pub instances: AtomicU32,
     /// Acquisitions by threads whose rows were removed.
     pub removed_acquisitions: AtomicU64,
     /// How many of these acquisitions found the lock held.

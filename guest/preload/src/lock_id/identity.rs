@@ -15,7 +15,7 @@ use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::side_table::SideTable;
 use super::unstamped::UNSTAMPED;
-use super::{allocations, inherited, known_births, lock_pages, spinning};
+use super::{allocations, inherited, known_births, lock_pages, numbers, spinning};
 use crate::callsite::current_stack;
 use crate::libc::real;
 use crate::os::{sys, tls};
@@ -760,6 +760,7 @@ pub fn start(nonce: u64) {
     let parent = NONCE.swap(nonce, Relaxed);
     PARENT_NONCE.store(parent, Relaxed);
     UNSTAMPED.move_to(&PARENTS);
+    numbers::start();
     spinning::forget();
     memo::begin();
     // A child has its parent's C library.

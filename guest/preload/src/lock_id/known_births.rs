@@ -1,23 +1,29 @@
 //! Locks whose life begins where others' lives began: their class is known, so nothing is written down but how many
 //! they are. This takes no lock of ours and no system call.
 
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::{Core, Ident};
 use lockwright_ledger::rows::Class;
 
+use super::numbers;
+use crate::os::tls;
 use crate::recorder::state;
-use crate::stack::memo::{self, About, Edge, Noted};
+use crate::stack::memo::{self, About, EDGES, Edge, Noted};
 use crate::stack::unwind::Frame;
 
 /// The row of a class may lack this part of its locks, as it is written to under the core's lock. So the ledger of a
 /// running or killed process may have fewer by that part. Of few locks the row lacks none.
 const UNTOLD_PART: u32 = 64;
 
-/// In [`Edge::counts`]: locks that the class's row has not.
-const UNTOLD: usize = 0;
-/// In [`Edge::counts`]: with so many the row is written to.
-const LIMIT: usize = 1;
+/// Threads count apart, so that those which make locks at one place do not write to one line: by their rows' numbers, in so
+/// many groups.
+const GROUPS: usize = 16;
+
+/// Locks that the class's row has not, by the group of the thread and [`Edge::index`].
+static UNTOLD: [[AtomicU32; EDGES]; GROUPS] =
+    [const { [const { AtomicU32::new(0) }; EDGES] }; GROUPS];
 
 /// Where the lives of locks begin, if their class is known.
 ///
@@ -37,16 +43,18 @@ pub unsafe fn place(about: About, call: Frame) -> Option<&'static Edge> {
 #[inline]
 pub fn begin(place: &Edge) -> (Ident, u32) {
     let [class, stack] = place.values();
-    let inst = state::header().map_or(1, Core::next_instance);
+    let inst = state::header().map_or(1, numbers::next);
     (Ident::new(inst, class), stack)
 }
 
 /// Counts the lock.
 #[inline]
 pub fn count(place: &'static Edge) {
+    // SAFETY: the calling thread's state, or that of all detached ones.
+    let thread = unsafe { &*tls::raw() }.id();
     // Relaxed: counts, which publish nothing else.
-    let untold = place.counts[UNTOLD].fetch_add(1, Relaxed) + 1;
-    if untold >= place.counts[LIMIT].load(Relaxed) {
+    let untold = UNTOLD[thread as usize % GROUPS][place.index()].fetch_add(1, Relaxed) + 1;
+    if untold >= place.limit.load(Relaxed) {
         state::with_core(|core| tell(core, place));
     }
 }
@@ -55,22 +63,28 @@ pub fn count(place: &'static Edge) {
 pub fn keep(core: &mut Core, about: About, noted: &Noted, class: u32) {
     let Some(&Class { stack, .. }) = core.ledger().get(class) else { return };
     let Some(place) = memo::keep(about, noted, [class, stack]) else { return };
-    if place.counts[LIMIT].load(Relaxed) == 0 {
+    if place.limit.load(Relaxed) == 0 {
         tell(core, place);
     }
 }
 
 /// Has the class's row have all of its locks.
-fn tell(core: &mut Core, place: &Edge) {
-    // Relaxed: as in `begin`.
-    let untold = place.counts[UNTOLD].swap(0, Relaxed);
+fn tell(core: &mut Core, place: &'static Edge) {
+    let (mut untold, mut groups) = (0, 0);
+    for count in UNTOLD.iter().map(|group| &group[place.index()]) {
+        // Relaxed: as in `count`. Looked at first: a store would take the line from the threads of its group.
+        if count.load(Relaxed) != 0 {
+            untold += count.swap(0, Relaxed);
+            groups += 1;
+        }
+    }
     let locks = core.count_locks(place.values()[0], untold);
-    place.counts[LIMIT].store((locks / UNTOLD_PART).max(1), Relaxed);
+    place.limit.store((locks / UNTOLD_PART / groups.max(1)).max(1), Relaxed);
 }
 
 /// Has the rows of all classes have all of their locks. The process ends.
 pub fn tell_all(core: &mut Core) {
     // Those of stacks have no locks.
-    let places = memo::all().filter(|place| place.counts[LIMIT].load(Relaxed) != 0);
+    let places = memo::all().filter(|place| place.limit.load(Relaxed) != 0);
     places.for_each(|place| tell(core, place));
 }

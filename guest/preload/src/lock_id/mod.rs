@@ -9,6 +9,7 @@ pub mod inherited;
 pub mod known_births;
 pub mod lock;
 pub mod lock_pages;
+pub mod numbers;
 pub mod side_table;
 pub mod spinning;
 pub mod unstamped;

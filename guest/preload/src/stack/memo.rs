@@ -37,7 +37,7 @@ impl About {
 }
 
 /// Edges that there is room for.
-const EDGES: usize = 1 << BITS;
+pub const EDGES: usize = 1 << BITS;
 const BITS: u32 = 13;
 
 /// Places where an edge may be, from that on which its hash says.
@@ -64,8 +64,8 @@ pub struct Edge {
     word: AtomicU64,
     /// What the path leads to, if it ends here.
     values: [AtomicU32; 2],
-    /// For the keeper of the value.
-    pub counts: [AtomicU32; 2],
+    /// For the keeper of the value; 0 at first.
+    pub limit: AtomicU32,
     /// The node of the path that was kept before, if its path ends here.
     before: AtomicU32,
 }
@@ -82,7 +82,7 @@ impl Edges {
                 step: AtomicU32::new(0),
                 word: AtomicU64::new(0),
                 values: [const { AtomicU32::new(0) }; 2],
-                counts: [const { AtomicU32::new(0) }; 2],
+                limit: AtomicU32::new(0),
                 before: AtomicU32::new(0),
             }
         }; EDGES],
@@ -282,6 +282,11 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
 }
 
 impl Edge {
+    /// Its place, below [`EDGES`]: no other edge has it, now or later.
+    pub fn index(&'static self) -> usize {
+        (core::ptr::from_ref(self) as usize - TRIE.0.as_ptr() as usize) / size_of::<Self>() % EDGES
+    }
+
     /// What was kept.
     pub fn values(&self) -> [u32; 2] {
         // Relaxed: `find` has seen the edge whole.

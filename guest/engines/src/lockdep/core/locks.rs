@@ -12,10 +12,10 @@ impl Core {
         self.recorder.new_lock(kind, origin)
     }
 
-    /// The number of a lock that begins its life, of a class that is known. To be counted by
+    /// The first of `n` numbers for locks that begin their lives, of classes that are known. The locks are to be counted by
     /// [`Core::count_locks`], but not at once.
-    pub fn next_instance(header: &Header) -> u32 {
-        recorder::next_instance(header)
+    pub fn next_instances(header: &Header, n: u32) -> u32 {
+        recorder::next_instances(header, n)
     }
 
     /// Counts `locks` more of a class. How many it has then.

@@ -124,12 +124,14 @@ impl Recorder {
     pub(crate) fn new_lock(&mut self, kind: u8, origin: Origin<'_>) -> Option<Ident> {
         let class = self.class(kind, origin)?;
         self.count_locks(class, 1);
-        Some(Ident::new(next_instance(self.writer.header()), class))
+        Some(Ident::new(next_instances(self.writer.header(), 1), class))
     }
 
     /// Counts `locks` more of a class. How many it has then.
     pub(crate) fn count_locks(&mut self, class: u32, locks: u32) -> u32 {
         let mut all = 0;
+        // Relaxed: a count, which publishes nothing else.
+        self.writer.header().locks_seen.fetch_add(locks.into(), Relaxed);
         self.writer.update::<Class>(class, |row| {
             row.locks = row.locks.saturating_add(locks);
             all = row.locks;
@@ -191,10 +193,15 @@ impl Recorder {
     }
 }
 
-/// The number of a lock that begins its life. Numbers wrap after 2^32 locks; by then the contexts of
-/// the first are long cold.
-pub(crate) fn next_instance(header: &Header) -> u32 {
-    // Relaxed: a number, which publishes nothing else.
-    let seen = header.locks_seen.fetch_add(1, Relaxed) + 1;
-    (seen as u32).max(1)
+/// The first of `n` numbers, of which none is 0, for locks that begin their lives. Numbers wrap after some 2^32 locks; by
+/// then the contexts of the first are long cold.
+pub(crate) fn next_instances(header: &Header, n: u32) -> u32 {
+    loop {
+        // Relaxed: numbers, which publish nothing else.
+        let first = header.instances.fetch_add(n, Relaxed).wrapping_add(1);
+        // Near the wrap they are left out: what counts on from the last of them must not come to 0.
+        if first != 0 && first.checked_add(n | 0xffff).is_some() {
+            return first;
+        }
+    }
 }

@@ -65,7 +65,7 @@ impl Recorder {
         // number.
         let is_on_record = self.recorded_lock(ident.inst()).is_some();
         let inst = match is_on_record {
-            true => super::next_instance(self.writer.header()),
+            true => super::next_instances(self.writer.header(), 1),
             false => ident.inst(),
         };
         Some(Ident::new(inst, class))
