@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lockwright_engines::debugobjects::{
-    Descr, Fault, Local, Objects, Operation, Place, Rules, Source, Switches, YIELDS,
+    Buckets, Descr, Fault, Local, Objects, Operation, Place, Rules, Source, Switches, YIELDS,
 };
 
 /// Builds, one after the other.
@@ -35,7 +35,8 @@ const FAULTY: u64 = 2_000;
 /// The kernel's timers' rules, as far as faults go.
 static DESCR: Descr = Descr::new(1, Rules::KERNEL);
 
-static OBJECTS: Objects = Objects::new();
+static OBJECTS: Objects = Objects::new(&BUCKETS);
+static BUCKETS: Buckets = Buckets::new();
 
 fn main() -> Result<(), String> {
     let arguments: Vec<u64> = std::env::args().skip(1).map_while(|a| a.parse().ok()).collect();

@@ -1,16 +1,74 @@
 //! Hash buckets: trackers by the page-sized chunk that their object begins in.
 
 use core::ptr::null_mut;
-use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU64};
 
+use super::lock::Locked;
 use super::tracker::Tracker;
 
 /// Bits of an address within its chunk: a page.
 pub(super) const CHUNK_SHIFT: u32 = 12;
 
-/// Buckets, the kernel's number.
-pub(super) const BUCKETS: usize = 1 << 14;
+/// Buckets: eight times the kernel's number, as programs may have ten million locks. Then a bucket has a hundred of them.
+pub(super) const BUCKETS: usize = 1 << 17;
+
+/// Buckets of a group: a page of them.
+const GROUP: usize = 256;
+const GROUPS: usize = BUCKETS / GROUP;
+
+/// All buckets. All zero at first, so that those which nobody uses take no memory.
+pub struct Buckets {
+    chains: [Locked<Chain>; BUCKETS],
+    /// Groups of which some bucket has had an object, a bit for each: pages of others need not be looked at.
+    used: [AtomicU64; GROUPS / 64],
+}
+
+impl Default for Buckets {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Buckets {
+    /// Without objects.
+    pub const fn new() -> Self {
+        Self {
+            chains: [const { Locked::new(Chain::new()) }; BUCKETS],
+            used: [const { AtomicU64::new(0) }; GROUPS / 64],
+        }
+    }
+
+    /// One of them.
+    #[inline(always)]
+    pub(super) fn get(&self, i: usize) -> &Locked<Chain> {
+        &self.chains[i]
+    }
+
+    /// The bucket is about to get an object.
+    #[inline]
+    pub(super) fn note(&self, i: usize) {
+        let (word, bit) = (&self.used[i / GROUP / 64], 1 << (i / GROUP % 64));
+        // Relaxed: as in `Chain::is_empty`.
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+
+    /// How many may have objects.
+    pub(super) fn count_used(&self) -> usize {
+        // Relaxed: as in `Chain::is_empty`.
+        let groups: u32 = self.used.iter().map(|word| word.load(Relaxed).count_ones()).sum();
+        groups as usize * GROUP
+    }
+
+    /// Those.
+    pub(super) fn used(&self) -> impl Iterator<Item = usize> {
+        // Relaxed: as in `Chain::is_empty`.
+        let is_used = |group: &usize| self.used[group / 64].load(Relaxed) >> (group % 64) & 1 != 0;
+        (0..GROUPS).filter(is_used).flat_map(|group| group * GROUP..(group + 1) * GROUP)
+    }
+}
 
 /// The bucket of a chunk, by its number.
 pub(super) fn of_chunk(chunk: u64) -> usize {

@@ -32,6 +32,7 @@ pub mod table;
 mod tracker;
 
 pub use self::act::Act;
+pub use self::bucket::Buckets;
 pub use self::descr::{Descr, Fixup, IsStaticObject};
 pub use self::fault::{Fault, Moment, Place};
 pub use self::local::Local;

@@ -7,12 +7,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use lockwright_ledger::rows::object::ObjectPools;
 
 use super::act::Act;
-use super::bucket::{BUCKETS, CHUNK_SHIFT, Chain, of_chunk};
+use super::bucket::{Buckets, CHUNK_SHIFT, Chain, of_chunk};
 use super::descr::{Descr, Fixup};
 use super::fault::{Fault, Place};
 use super::line::Line;
 use super::local::{Busy, Local};
-use super::lock::{Guard, Locked, Patience};
+use super::lock::{Guard, Patience};
 use super::pool::stack::List;
 use super::pool::{Env, Pools, Source, Switches, Trouble};
 use super::publish::Publisher;
@@ -36,7 +36,7 @@ pub struct Objects {
     /// Counts forks: what this process' locks are taken in, and its moments made.
     era: AtomicU32,
     pub(super) table: &'static Table,
-    buckets: [Locked<Chain>; BUCKETS],
+    pub(super) buckets: &'static Buckets,
     pub(super) pools: Pools,
     pub(super) counters: Line<Counters>,
     publisher: Publisher,
@@ -45,28 +45,22 @@ pub struct Objects {
 // SAFETY: chains are reached under their buckets' locks only.
 unsafe impl Sync for Objects {}
 
-impl Default for Objects {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Objects {
-    /// Off until it is started.
-    pub const fn new() -> Self {
-        Self::with_table(&TABLE)
+    /// Off until it is started. The buckets are its own: no other objects are in them.
+    pub const fn new(buckets: &'static Buckets) -> Self {
+        Self::with_table(buckets, &TABLE)
     }
 
     /// With a table of the caller's: tests break it.
     #[doc(hidden)]
-    pub const fn with_table(table: &'static Table) -> Self {
+    pub const fn with_table(buckets: &'static Buckets, table: &'static Table) -> Self {
         Self {
             enabled: AtomicU32::new(0),
             switches: AtomicU32::new(Switches::PATCHED.0),
             source: AtomicPtr::new(null_mut()),
             era: AtomicU32::new(1),
             table,
-            buckets: [const { Locked::new(Chain::new()) }; BUCKETS],
+            buckets,
             pools: Pools::new(),
             counters: Line(Counters::new()),
             publisher: Publisher::new(),
@@ -168,13 +162,13 @@ impl Objects {
     }
 
     pub(super) fn bucket(&self, i: usize, env: &Env) -> Result<Guard<'_, Chain>, Trouble> {
-        self.buckets[i].lock(&env.patience).ok_or(Trouble::Stuck)
+        self.buckets.get(i).lock(&env.patience).ok_or(Trouble::Stuck)
     }
 
     /// A bucket has no objects, except some that others may be adding.
     pub(super) fn is_empty(&self, i: usize) -> bool {
         // SAFETY: chains are changed through atomics.
-        unsafe { self.buckets[i].unlocked() }.is_empty()
+        unsafe { self.buckets.get(i).unlocked() }.is_empty()
     }
 
     pub(super) fn bucket_of(&self, addr: u64, env: &Env) -> Result<Guard<'_, Chain>, Trouble> {
@@ -346,6 +340,7 @@ impl Objects {
                 if at.is_null() {
                     // SAFETY: the thread's own, and busy.
                     at = unsafe { self.pools.take(local, env)? }.cast();
+                    self.buckets.note(of_chunk(act.addr >> CHUNK_SHIFT));
                     // SAFETY: a record is large enough for a tracker, and this one is ours.
                     unsafe {
                         at.write(new);
@@ -404,7 +399,7 @@ impl Objects {
         let Some(env) = self.env(local) else { return };
         let Some(_busy) = Local::begin(local) else { return self.lose() };
         // Looked at first: nearly all are empty, in pages that a lock would write to.
-        for i in (0..BUCKETS).filter(|&i| !self.is_empty(i)) {
+        for i in self.buckets.used().filter(|&i| !self.is_empty(i)) {
             let chain = match self.bucket(i, &env) {
                 Ok(chain) => chain,
                 Err(trouble) => return self.give_up(trouble, local),

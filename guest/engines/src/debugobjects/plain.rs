@@ -2,9 +2,8 @@
 //!
 //! What else may be known of an object is left to [`Objects::apply`]: then nothing is done here.
 
-use core::ptr::null_mut;
-
 use super::act::Act;
+use super::bucket::{CHUNK_SHIFT, of_chunk};
 use super::descr::Descr;
 use super::fault::Place;
 use super::local::Local;
@@ -82,7 +81,7 @@ impl Objects {
             at = unsafe { self.pools.take(local, env)? }.cast();
             let mut new = Tracker::new(act.addr, act.descr, env.patience.era);
             new.goes(act, State::Init, false);
-            debug_assert_eq!(new.next, null_mut());
+            self.buckets.note(of_chunk(act.addr >> CHUNK_SHIFT));
             // SAFETY: a record is large enough for a tracker, this one is ours, and the chain's lock is held.
             unsafe {
                 at.write(new);

@@ -2,7 +2,7 @@
 
 use lockwright_ledger::rows::object::object_end;
 
-use super::bucket::{BUCKETS, CHUNK_SHIFT, of_chunk};
+use super::bucket::{CHUNK_SHIFT, of_chunk};
 use super::fault::{Fault, Place};
 use super::local::{Busy, Local};
 use super::objects::Objects;
@@ -89,11 +89,11 @@ impl Objects {
                 }
             }
         };
-        // Where there are more chunks than buckets each bucket is looked at once.
-        if last - first < BUCKETS as u64 {
+        // Where there are more chunks than buckets with objects each of these is looked at once.
+        if last - first < self.buckets.count_used() as u64 {
             (first..=last).try_for_each(|chunk| bucket(of_chunk(chunk)))?;
         } else {
-            (0..BUCKETS).try_for_each(bucket)?;
+            self.buckets.used().try_for_each(bucket)?;
         }
         raise(&self.counters.0.max_checked, checked);
         if given.len() > 0 {

@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright_engines::debugobjects::{Objects, Place, Source, Switches};
+use lockwright_engines::debugobjects::{Buckets, Objects, Place, Source, Switches};
 
 /// Bytes mapped by all tests of the process.
 pub static MAPPED: AtomicUsize = AtomicUsize::new(0);
@@ -39,6 +39,12 @@ pub static SOURCE: Source = Source { map, unmap, relax };
 /// end.
 pub static HASTY: Source = Source { relax: |_| {}, ..SOURCE };
 
+/// Buckets of the test's own.
+pub fn buckets() -> &'static Buckets {
+    // SAFETY: buckets without objects are all zero, as they say. They are too large for a test's stack.
+    Box::leak(unsafe { Box::new_zeroed().assume_init() })
+}
+
 /// A started engine of the test's own.
 pub fn objects(switches: Switches) -> &'static Objects {
     objects_over(&SOURCE, switches)
@@ -46,7 +52,7 @@ pub fn objects(switches: Switches) -> &'static Objects {
 
 /// The same with another source.
 pub fn objects_over(source: &'static Source, switches: Switches) -> &'static Objects {
-    let objects = Box::leak(Box::new(Objects::new()));
+    let objects = Box::leak(Box::new(Objects::new(buckets())));
     objects.start(source, switches);
     objects
 }

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use lockwright_engines::debugobjects::{Descr, Objects, Operation, Rules, Source, Switches};
 use lockwright_ledger::rows::object::ObjectPools;
 
-use super::host::{self, at};
+use super::host::{self, at, buckets};
 
 thread_local! {
     /// Mappings that this thread may still make.
@@ -32,7 +32,7 @@ fn without_memory_it_turns_itself_off() {
     for switches in (0..64).map(Switches) {
         for mappings in 0..4 {
             LEFT.set(mappings);
-            let objects: &Objects = Box::leak(Box::new(Objects::new()));
+            let objects: &Objects = Box::leak(Box::new(Objects::new(buckets())));
             let row = Box::leak(Box::new(ObjectPools::default()));
             // SAFETY: the row was leaked, so it stays valid until the process ends.
             unsafe { objects.publish_to(row) };

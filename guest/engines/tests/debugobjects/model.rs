@@ -9,7 +9,7 @@ use lockwright_engines::debugobjects::{
 };
 use lockwright_ledger::rows::object::{object_end, object_fault as fault};
 
-use super::host::{Random, SOURCE, at};
+use super::host::{Random, SOURCE, at, buckets};
 
 /// What the model knows of an object.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -186,7 +186,7 @@ impl Model {
 
 /// Runs `steps` random operations. What differs first, if anything does.
 fn run(table: &'static Table, seed: u64, steps: u64, switches: Switches) -> Result<(), String> {
-    let objects: &'static Objects = Box::leak(Box::new(Objects::with_table(table)));
+    let objects: &'static Objects = Box::leak(Box::new(Objects::with_table(buckets(), table)));
     objects.start(&SOURCE, switches);
     let mut random = Random(seed);
     let types: [&'static Descr; 3] = std::array::from_fn(|i| {

@@ -2,13 +2,16 @@
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use lockwright_engines::debugobjects::{Moment, Objects, Place};
+use lockwright_engines::debugobjects::{Buckets, Moment, Objects, Place};
 
 use crate::os::{time, tls};
 use crate::recorder::state;
 
 /// All objects of the process.
-pub static OBJECTS: Objects = Objects::new();
+pub static OBJECTS: Objects = Objects::new(&BUCKETS);
+
+/// Where they hang. Apart, so that it is no part of the library's file.
+static BUCKETS: Buckets = Buckets::new();
 
 /// Whether the engine was asked for.
 static ASKED: AtomicU8 = AtomicU8::new(NOT_YET);
