@@ -126,6 +126,8 @@ pub struct HeaderValues {
     pub bounded: u32,
     /// See [`crate::Header::orders_until`].
     pub orders_until: u32,
+    /// Threads that were ever watched: the rows of some may be gone.
+    pub threads: u32,
     /// See [`crate::Header::removals`].
     pub removals: u32,
     /// See [`crate::Header::removed_acquisitions`].
@@ -348,6 +350,8 @@ impl Ledger {
             slow_cpu_ns: u64_at(b, field!(slow_cpu_ns)),
             bounded: u32_at(b, field!(bounded)),
             orders_until: u32_at(b, field!(orders_until)),
+            // The tables' order is that of `numbered::TABLES`; a row's number is how many there were by then.
+            threads: u32_at(b, field!(last_numbers)),
             removals: u32_at(b, field!(removals)),
             removed_acquisitions: u64_at(b, field!(removed_acquisitions)),
             removed_contended: u64_at(b, field!(removed_contended)),

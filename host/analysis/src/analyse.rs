@@ -75,8 +75,9 @@ pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Proc
     let header = model.ledger.header();
     add(&mut process.acquisitions, header.removed_acquisitions);
     add(&mut process.contended, header.removed_contended);
+    let rows = model.threads().count() as u64;
+    add(&mut process.threads, rows.max(header.threads.into()));
     for thread in model.threads() {
-        add(&mut process.threads, 1);
         add(&mut process.acquisitions, thread.acquisitions);
         add(&mut process.contended, thread.contended);
     }
