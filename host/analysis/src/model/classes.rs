@@ -68,9 +68,33 @@ struct Variable {
     name: String,
     size: u64,
     offsets: Vec<u64>,
+    /// What the offsets tell, once all are there: a variable may hold a million locks, and each asks.
+    layout: OnceCell<Layout>,
+}
+
+/// How the locks of a variable lie.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Where an array of nothing but locks would have them.
+    is_bare: bool,
+    /// As elements of an array of whatever.
+    is_array: bool,
 }
 
 impl Variable {
+    /// Of no locks yet.
+    fn new(name: String, size: u64) -> Self {
+        Self { name, size, offsets: Vec::new(), layout: OnceCell::new() }
+    }
+
+    fn layout(&self, lock: u64) -> Layout {
+        *self.layout.get_or_init(|| {
+            let is_bare = self.is_bare_array(lock);
+            let is_array = self.offsets.len() > 1 && (is_bare || self.stride().is_some());
+            Layout { is_bare, is_array }
+        })
+    }
+
     /// Distance of the elements if it can only be an array: every lock lies a multiple of it apart,
     /// and it divides the whole.
     fn stride(&self) -> Option<u64> {
@@ -409,11 +433,9 @@ fn variables(
             let member = symbols.member(row.module, symbol.start, within);
             members.extend(member.map(|member| (id, member)));
         }
-        let variable = variables.entry(home.clone()).or_insert_with(|| Variable {
-            name: variable_name(symbol.name),
-            size: symbol.size,
-            offsets: Vec::new(),
-        });
+        let variable = variables
+            .entry(home.clone())
+            .or_insert_with(|| Variable::new(variable_name(symbol.name), symbol.size));
         variable.offsets.push(row.offset.wrapping_sub(symbol.start));
         homes.insert(id, home);
     }
@@ -423,11 +445,9 @@ fn variables(
             let start = run[0].0;
             let home = (module.clone(), start, kind);
             homes.extend(run.iter().map(|&(_, id)| (id, home.clone())));
-            let variable = Variable {
-                name: format!("{}+{start:#x}", base_name(&module)),
-                size: run.len() as u64 * lock_bytes(kind),
-                offsets: run.iter().map(|&(offset, _)| offset - start).collect(),
-            };
+            let name = format!("{}+{start:#x}", base_name(&module));
+            let mut variable = Variable::new(name, run.len() as u64 * lock_bytes(kind));
+            variable.offsets.extend(run.iter().map(|&(offset, _)| offset - start));
             variables.insert(home, variable);
         }
     }
@@ -452,14 +472,13 @@ fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGrou
     let (module, start, kind) = home.clone();
     let offset = row.offset.wrapping_sub(start);
     let lock = lock_bytes(kind);
-    let bare = variable.is_bare_array(lock);
-    let array = variable.offsets.len() > 1 && (bare || variable.stride().is_some());
-    let element = match (bare && (array || offset != 0), offset) {
+    let Layout { is_bare, is_array } = variable.layout(lock);
+    let element = match (is_bare && (is_array || offset != 0), offset) {
         (true, _) => format!("{}[{}]", variable.name, offset / lock),
         (false, 0) => variable.name.clone(),
         (false, _) => format!("{}+{offset:#x}", variable.name),
     };
-    let name = if array { format!("{}[]", variable.name) } else { element.clone() };
+    let name = if is_array { format!("{}[]", variable.name) } else { element.clone() };
     let group = ClassGroup {
         name,
         is_symbol: true,
@@ -470,7 +489,7 @@ fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGrou
         is_static: true,
         locks: 0,
     };
-    let offset = (!array).then_some(offset);
+    let offset = (!is_array).then_some(offset);
     (Key::Variable { module, start, kind, offset }, group, Some(element))
 }
 
@@ -550,7 +569,8 @@ mod tests {
 
     /// Names of the locks at `offsets` of a variable `v` at 1000, and the classes they fall into.
     fn names(size: u64, offsets: &[u64]) -> Vec<(String, String)> {
-        let variable = Variable { name: "v".into(), size, offsets: offsets.to_vec() };
+        let mut variable = Variable::new("v".into(), size);
+        variable.offsets = offsets.to_vec();
         let home = ("m".to_owned(), 1000, lock_kind::MUTEX);
         let name = |&offset: &u64| {
             let row = Class { kind: lock_kind::MUTEX, offset: 1000 + offset, ..Class::default() };
