@@ -1,6 +1,7 @@
 //! Why a report is empty, or as good as empty, in one line, with the remedy. If it is not empty:
 //! the locks that the runtime of the program's language hides.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::hidden::{Hidden, most_in, named};
@@ -53,20 +54,22 @@ pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, 
     None
 }
 
-/// What the first hides of the libraries that the program itself asks for.
+/// What the first hides of the libraries that the program itself asks for. Its loader is run only if
+/// there is one that is not the system's: most programs that take no lock have none.
 fn of_libraries(program: &Contents) -> Option<&'static Hidden> {
+    let is_others = |name: &&OsStr| !is_of_system(Path::new(name));
+    let needed: Vec<&OsStr> = program.libraries.iter().map(OsStr::new).filter(is_others).collect();
+    if needed.is_empty() {
+        return None;
+    }
     let loader = target::find(&program.file).ok()?.loader?;
-    let needed = contents::needed(&program.file);
     let modules = Modules::of_file(&program.file, &loader)?;
-    let is_needed = |file: &&PathBuf| {
-        needed.iter().any(|name| file.file_name().is_some_and(|f| f == name.as_str()))
-    };
-    let libraries = modules.files.iter().filter(is_needed).filter(|file| !is_of_system(file));
+    let is_needed = |file: &&PathBuf| file.file_name().is_some_and(|name| needed.contains(&name));
     let hides = |file: &PathBuf| {
         let sorts = most_in(&Contents::read(file)?);
         sorts.into_iter().find(|sort| sort.is_certain)
     };
-    libraries.into_iter().find_map(hides)
+    modules.files.iter().filter(is_needed).find_map(hides)
 }
 
 /// What the runtimes of languages hide, and the first process that runs each program of theirs.

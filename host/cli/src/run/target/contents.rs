@@ -141,6 +141,8 @@ pub struct Contents {
     pub has_symbols: bool,
     /// There is debug information in the file itself.
     pub has_dwarf: bool,
+    /// Names of the libraries that it needs.
+    pub libraries: Vec<String>,
     marks: HashSet<Mark>,
 }
 
@@ -189,6 +191,7 @@ impl Contents {
                 debug_link: elf.gnu_debuglink().ok().flatten().map(|(n, crc)| (n.to_vec(), crc)),
                 has_symbols,
                 has_dwarf: has_dwarf(elf),
+                libraries: libraries(elf),
                 marks,
             }
         })
@@ -244,11 +247,6 @@ pub fn runtime(file: &Path) -> Option<&'static str> {
 /// The minor version of CPython 3 whose library has this name: `libpython3.11.so.1.0`.
 fn minor_of_python(library: &str) -> Option<u32> {
     library.strip_prefix("libpython3.")?.split('.').next()?.parse().ok()
-}
-
-/// Names of the libraries that the program needs.
-pub fn needed(file: &Path) -> Vec<String> {
-    with_elf(file, |elf| libraries(elf)).unwrap_or_default()
 }
 
 fn libraries<'data>(elf: &impl Object<'data>) -> Vec<String> {
@@ -329,7 +327,6 @@ mod tests {
         let own = Contents::read(Path::new("/proc/self/exe")).unwrap();
         assert!(own.has(Rust) && own.has(Syscall) && own.has_symbols, "{own:?}");
         assert!(!own.has(Go) && !own.has(OwnPthread) && !own.has(Sanitizer), "{own:?}");
-        let needed = needed(Path::new("/proc/self/exe"));
-        assert!(needed.iter().any(|name| name == "libc.so.6"), "{needed:?}");
+        assert!(own.libraries.iter().any(|name| name == "libc.so.6"), "{own:?}");
     }
 }

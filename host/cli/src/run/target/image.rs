@@ -19,6 +19,8 @@ pub enum Image {
         machine: elf::Machine,
         /// The dynamic loader it asks for; `None` in a static executable.
         loader: Option<PathBuf>,
+        /// Names of the libraries that it needs.
+        libraries: Vec<String>,
     },
     /// `#!`.
     Script {
@@ -82,7 +84,23 @@ where
             loader = Some(PathBuf::from(std::ffi::OsString::from_vec(path.to_vec())));
         }
     }
-    Some(Image::Elf { wide, machine: header.e_machine(endian), loader })
+    let libraries = libraries(header, endian, data).unwrap_or_default();
+    Some(Image::Elf { wide, machine: header.e_machine(endian), loader, libraries })
+}
+
+/// Of a large program only this much is read: it has megabytes of symbols.
+fn libraries<'data, H>(
+    header: &H,
+    endian: Endianness,
+    data: impl ReadRef<'data>,
+) -> Option<Vec<String>>
+where
+    H: FileHeader<Endian = Endianness>,
+{
+    let table = header.sections(endian, data).ok()?.dynamic_table(endian, data).ok()?;
+    let needed = table.iter().filter(|entry| entry.tag == elf::DT_NEEDED);
+    let names = needed.filter_map(|entry| table.string(entry).ok());
+    Some(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
 fn script<'data>(data: impl ReadRef<'data>) -> Option<Image> {

@@ -56,12 +56,12 @@ pub fn find(program: &Path) -> Result<Target> {
             .help("lockwright must read a program to tell whether it can be watched")
         })?;
         match image {
-            Image::Elf { wide, machine, loader } => {
+            Image::Elf { wide, machine, loader, libraries } => {
                 let obstacle = Obstacle::of_header(wide, machine, loader.as_deref(), || {
                     contents::is_go(&file)
                 })
                 .or_else(|| privileges::gained(&file).map(Obstacle::Privileged))
-                .or_else(|| Obstacle::of_libraries(&contents::needed(&file)));
+                .or_else(|| Obstacle::of_libraries(&libraries));
                 return Ok(Target { scripts, file, loader, obstacle });
             }
             Image::Script { interpreter, argument } => {

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn verdict(image: &Image) -> String {
-        let Image::Elf { wide, machine, loader } = image else { panic!("{image:?}") };
+        let Image::Elf { wide, machine, loader, .. } = image else { panic!("{image:?}") };
         match Obstacle::of_header(*wide, *machine, loader.as_deref(), || false) {
             None => "fine".to_owned(),
             Some(obstacle) => obstacle.refusal(Path::new("prog")).to_string(),
