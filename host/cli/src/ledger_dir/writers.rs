@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lockwright_ledger::{file, layout};
+use memchr::memmem;
 
 use super::folder::effective_user;
 use super::ledgers::ledgers_in;
@@ -126,6 +127,9 @@ pub fn is_written(ledger: &Path) -> bool {
     })
 }
 
+/// What the preload library gets the run's directory by.
+const DIR_VARIABLE: &[u8] = b"LOCKWRIGHT_DIR=";
+
 /// Running processes that write to a run's directory, or would if they forked or executed another
 /// program: as far as this user may know.
 pub fn watched_in(run: &Path) -> BTreeSet<u32> {
@@ -136,18 +140,45 @@ pub fn watched_in(run: &Path) -> BTreeSet<u32> {
     let is_below = |place: &[u8]| {
         place.strip_prefix(run).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     };
+    let (own, mut buffer) = (std::process::id(), Vec::new());
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        let Some(pid) = pid.filter(|&pid| pid != std::process::id()) else { continue };
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let Some(pid) = pid.filter(|&pid| pid != own) else { continue };
+        let environment = read_small(&format!("/proc/{pid}/environ"), &mut buffer);
+        // Hardly any has it, and to look at each variable of each process takes longer than to read them.
+        if memmem::find(environment, DIR_VARIABLE).is_none() {
+            continue;
+        }
         let mut variables = environment.split(|&byte| byte == 0);
-        if variables.any(|variable| variable.strip_prefix(b"LOCKWRIGHT_DIR=").is_some_and(is_below))
-        {
+        if variables.any(|variable| variable.strip_prefix(DIR_VARIABLE).is_some_and(is_below)) {
             pids.insert(pid);
         }
     }
     pids
 }
+
+/// What is in a file of the kernel's; as much as there is if it cannot be read to its end. It takes
+/// two reads where std takes one for each doubling of its length, of which it knows nothing.
+fn read_small<'b>(path: &str, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+    let mut len = 0;
+    if let Ok(mut file) = File::open(path) {
+        loop {
+            if buffer.len() == len {
+                buffer.resize((2 * len).max(SMALL), 0);
+            }
+            match file.read(&mut buffer[len..]) {
+                Ok(0) => break,
+                Ok(read) => len += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+    }
+    &buffer[..len]
+}
+
+/// Longer than most environments.
+const SMALL: usize = 1 << 15;
 
 /// Cuts a ledger that nobody writes to any more down to its `used` bytes, so that copying it does
 /// not copy a hole.
