@@ -61,6 +61,19 @@ pub enum Command {
 }
 
 impl Command {
+    /// What the `words` after the program's name say, if it is one of the commands that run a program
+    /// and there is nothing wrong: what [`Cli`] makes of them, without the tables of all the other
+    /// commands, which take longer to make than to use.
+    pub fn parse_alone(words: &[OsString]) -> Option<Self> {
+        let (name, words) = words.split_first()?;
+        match name.to_str()? {
+            "check" => alone(words).map(Self::Check),
+            "meter" => alone(words).map(Self::Meter),
+            "run" => alone(words).map(Self::Run),
+            _ => None,
+        }
+    }
+
     /// The user's choice of colours.
     pub fn colour(&self) -> Colour {
         let output = match self {
@@ -78,6 +91,12 @@ impl Command {
         };
         output.color
     }
+}
+
+/// The arguments of one command, if they are right.
+fn alone<A: Args>(words: &[OsString]) -> Option<A> {
+    let parser = A::augment_args(clap::Command::new("lockwright").no_binary_name(true));
+    A::from_arg_matches(&parser.try_get_matches_from(words).ok()?).ok()
 }
 
 /// Run a program, and report deadlocks that happened or could have happened.
@@ -774,6 +793,46 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_by_itself_is_parsed_as_among_all() {
+        let right = [
+            "check -- a --all -x",
+            "check --all --keep --ledger-dir /d --follow a,b -- a",
+            "check --hang-after 3 a b",
+            "check --pid 7",
+            "meter --top 3 --sort wait -- a",
+            "meter --hold sample:9 -- a",
+            "run --no-objects --json - -- a",
+        ];
+        let wrong = [
+            "",
+            "check",
+            "chek a",
+            "check --help",
+            "check -h",
+            "check --version",
+            "-V",
+            "check --pid 0",
+            "check --pid 7 a",
+            "meter --top x a",
+            "run --pid 7 a",
+            "check --al a",
+            "help check",
+        ];
+        let parse = |line: &str| {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let among_all = Cli::try_parse_from([OsString::from("lw")].iter().chain(&words));
+            (Command::parse_alone(&words), among_all.ok().map(|cli| cli.command))
+        };
+        for line in right.iter().chain(&wrong) {
+            let (alone, among_all) = parse(line);
+            assert_eq!(format!("{alone:?}"), format!("{among_all:?}"), "{line}");
+        }
+        assert!(right.iter().all(|line| parse(line).0.is_some()));
+        assert!(wrong.iter().all(|line| parse(line).0.is_none()));
+        assert!(parse("report x.lwl").0.is_none(), "it runs no program");
     }
 
     #[test]

@@ -26,6 +26,8 @@ mod tune;
 mod usage;
 mod watch;
 
+use std::ffi::OsString;
+
 use clap::Parser;
 use lockwright_console::{inherited, own_stack, streams, usage_error};
 
@@ -44,13 +46,18 @@ pub fn main() -> ! {
     own_stack::run(command)
 }
 
-/// Runs the command that the command line names.
-fn command() -> ! {
+/// The command that the command line names. If there is none, says so and ends.
+fn parse() -> Command {
     let parsed = Cli::try_parse()
         .inspect_err(version::print_if_asked)
         .inspect_err(shipped_rules::print_if_asked);
-    let command =
-        parsed.unwrap_or_else(|error| usage_error::exit::<Cli>(&error, usage::tips::add)).command;
+    parsed.unwrap_or_else(|error| usage_error::exit::<Cli>(&error, usage::tips::add)).command
+}
+
+/// Runs the command that the command line names.
+fn command() -> ! {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let command = Command::parse_alone(&words).unwrap_or_else(parse);
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),
