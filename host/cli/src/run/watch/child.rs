@@ -4,15 +4,14 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use super::pidfd;
 use super::signals::Signals;
+use super::start::{self, Process};
 use lockwright_console::error::{Error, Result, exit};
-use lockwright_console::inherited;
 
 /// What to run.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub struct Program {
 /// The running program.
 #[derive(Debug)]
 pub struct Child {
-    process: std::process::Child,
+    process: Process,
     /// Readable when the process has ended; `None` on kernels without (before 5.3).
     pidfd: Option<OwnedFd>,
     signals: Signals,
@@ -43,19 +42,10 @@ impl Child {
     pub fn spawn(program: &Program, prepare: impl FnOnce(&mut Command)) -> Result<Self> {
         let signals = Signals::take()
             .map_err(|error| Error::new(format!("cannot prepare for signals: {error}")))?;
-        let before = signals.before();
-        let (arg0, args) = program.argv.split_first().expect("a program has a name");
+        let arg0 = program.argv.first().expect("a program has a name");
         let mut command = Command::new(&program.file);
-        command.arg0(arg0).args(args);
         prepare(&mut command);
-        // SAFETY: both functions are async-signal-safe and allocate nothing.
-        unsafe {
-            command.pre_exec(move || {
-                before.set();
-                inherited::restore()
-            })
-        };
-        let process = command.spawn().map_err(|error| {
+        let process = start::start(program, &command, signals.before()).map_err(|error| {
             let file = program.file.display();
             let code = match error.kind() {
                 io::ErrorKind::NotFound => exit::NOT_FOUND,

@@ -10,4 +10,5 @@ pub mod library;
 pub mod pidfd;
 pub mod preload;
 pub mod signals;
+mod start;
 pub mod unwatched;

@@ -41,6 +41,19 @@ impl std::fmt::Debug for Mask {
 }
 
 impl Mask {
+    /// Blocks all signals in the calling thread; returns those that were blocked before.
+    pub fn close() -> Self {
+        let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        // SAFETY: room for two sets, the first of which is filled in before it is read; with these
+        // arguments neither call can fail.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        }
+        // SAFETY: filled in by the call.
+        Self(unsafe { before.assume_init() })
+    }
+
     /// Makes it the calling thread's. Async-signal-safe.
     pub fn set(&self) {
         // SAFETY: a valid set; the old one is not asked for.
