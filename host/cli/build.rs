@@ -34,6 +34,7 @@ fn main() {
     for library in LIBRARIES {
         let built = library.build(&here, &shared, &out);
         println!("cargo::rustc-env={}={}", library.tells, built.display());
+        println!("cargo::rustc-env={}_ID={}", library.tells, id_of(&built));
     }
     drop(shared);
     if let Some(commit) = commit(&here) {
@@ -42,6 +43,13 @@ fn main() {
     let demo = demo(&here.join("demo"), &out);
     println!("cargo::rustc-env=LOCKWRIGHT_DEMO={}", demo.display());
     println!("cargo::rustc-env=LOCKWRIGHT_DEMO_DIR={}", demo_dir());
+}
+
+/// What tells a library from those of other versions: 16 hexadecimal digits.
+fn id_of(library: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    fs::read(library).unwrap_or_else(|error| give_up(library, &error)).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// The commit that this is built from: as the package notes it, or as git says for a checkout. Only

@@ -13,6 +13,7 @@
 //! all the same lacks the token of the run's ledgers and records (`token.rs`).
 
 mod folder;
+mod kept_library;
 mod ledgers;
 mod marker;
 mod removal;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 use lockwright_ledger::file;
 
+pub use kept_library::Carried;
 pub use ledgers::{EXTENSION, foreign_in, glance_at, is_own, ledgers_in};
 pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
 pub use token::Token;
@@ -123,6 +125,8 @@ pub struct RunDir {
     base_path: PathBuf,
     /// Nobody else uses the base.
     is_private: bool,
+    /// The base is this user's own and in memory.
+    keeps_libraries: bool,
     name: OsString,
     folder: Folder,
     path: PathBuf,
@@ -184,7 +188,9 @@ impl RunDir {
 
     fn create_in_own(base: &Path, around: &Surroundings) -> io::Result<Self> {
         make_own(base, around)?;
-        Self::create_in(base, false, around)
+        let mut made = Self::create_in(base, false, around)?;
+        made.keeps_libraries = is_in_memory(base);
+        Ok(made)
     }
 
     fn create_in_private(place: &Path, around: &Surroundings) -> io::Result<Self> {
@@ -217,6 +223,7 @@ impl RunDir {
             base_path: base_path.to_owned(),
             base,
             is_private,
+            keeps_libraries: false,
             name,
             folder,
             marker,
@@ -312,6 +319,13 @@ impl RunDir {
             }
         }
         None
+    }
+
+    /// Puts a library into the run's directory without writing it, if it was kept in the base since
+    /// an earlier run, or can be kept there. False: it has to be written.
+    pub fn give_kept(&self, library: &Carried) -> bool {
+        self.keeps_libraries
+            && kept_library::give(library, &self.base, &self.folder, &self.path).is_ok()
     }
 
     /// Leaves the directory where it is, for good. Nobody else can enter it then, unless processes
@@ -505,6 +519,22 @@ pub fn free_space(path: &Path) -> io::Result<u64> {
     let stat = statvfs(path)?;
     // Some file systems (ramfs) know no sizes and say 0 blocks of 0.
     if stat.f_blocks == 0 { Ok(u64::MAX) } else { Ok(stat.f_bavail.saturating_mul(stat.f_frsize)) }
+}
+
+/// Whether what is there is in memory only.
+fn is_in_memory(path: &Path) -> bool {
+    statfs(path).is_ok_and(|stat| stat.f_type == libc::TMPFS_MAGIC)
+}
+
+fn statfs(path: &Path) -> io::Result<libc::statfs> {
+    let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())?;
+    let mut stat = std::mem::MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: a terminated path and room for the answer.
+    if unsafe { libc::statfs(path.as_ptr(), stat.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: filled in, since the call succeeded.
+    Ok(unsafe { stat.assume_init() })
 }
 
 /// Whether the file system is mounted such that nothing on it can be mapped executable.

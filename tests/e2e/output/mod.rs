@@ -14,5 +14,6 @@ pub mod meter_diff;
 pub mod options;
 pub mod pages;
 pub mod requests;
+pub mod short_program;
 pub mod speedscope;
 pub mod tune;

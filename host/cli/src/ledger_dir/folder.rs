@@ -93,6 +93,17 @@ impl Folder {
         Ok(())
     }
 
+    /// Gives the file `from` in it a second name, `to` in `other`.
+    ///
+    /// # Errors
+    /// If it cannot be done.
+    pub fn link(&self, from: &OsStr, other: &Self, to: &OsStr) -> io::Result<()> {
+        let (from, to) = (terminated(from)?, terminated(to)?);
+        // SAFETY: descriptors of ours and terminated names.
+        checked(unsafe { libc::linkat(self.fd(), from.as_ptr(), other.fd(), to.as_ptr(), 0) })?;
+        Ok(())
+    }
+
     /// Removes a name, but no directory.
     ///
     /// # Errors

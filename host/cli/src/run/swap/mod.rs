@@ -17,13 +17,17 @@ use super::session;
 use super::watch::child::Child;
 use super::watch::library::Library;
 use crate::args::SwapArgs;
-use crate::ledger_dir::{SWAP_COUNTS, SWAP_FILE_NAME, Surroundings};
+use crate::ledger_dir::{Carried, SWAP_COUNTS, SWAP_FILE_NAME, Surroundings};
 use counts::Counts;
 use lockwright_console::error::{Error, Result, exit};
 use selection::{Patterns, Questions};
 
 /// Built by the build script.
-static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_SWAP_SO"));
+static LIBRARY: Carried = Carried {
+    name: SWAP_FILE_NAME,
+    contents: include_bytes!(env!("LOCKWRIGHT_SWAP_SO")),
+    id: env!("LOCKWRIGHT_SWAP_SO_ID"),
+};
 
 /// The word to give instead of a lock's name.
 const LIST: &str = "list";
@@ -54,7 +58,7 @@ pub fn run(args: SwapArgs) -> Result<Ending> {
     mixed::check(&program.file)?;
     let around = Surroundings::current();
     let mut dir = session::run_dir(args.ledger_dir.as_deref(), &around)?;
-    let library = Library::unpack(LIBRARY, SWAP_FILE_NAME, &mut dir, &around)?;
+    let library = Library::unpack(&LIBRARY, &mut dir, &around)?;
     let file = dir.make_shared(SWAP_COUNTS, counts::BYTES).map_err(|error| {
         Error::new(format!("cannot count in {}: {error}", dir.path().display()))
             .help("free some space there, or choose another place with --ledger-dir DIR")
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_binary_carries_a_shared_library() {
-        assert_eq!(&LIBRARY[..4], b"\x7fELF");
+        assert_eq!(&LIBRARY.contents[..4], b"\x7fELF");
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub fn print_if_asked(error: &clap::Error) {
         return;
     }
     let command = std::fs::read("/proc/self/exe").ok().and_then(|file| needed_glibc(&file));
-    let text = text(option_env!("LOCKWRIGHT_COMMIT"), command, needed_glibc(preload::LIBRARY));
+    let text =
+        text(option_env!("LOCKWRIGHT_COMMIT"), command, needed_glibc(preload::LIBRARY.contents));
     // The reader closed the stream and has seen enough.
     let _ = std::io::stdout().write_all(text.as_bytes());
     std::process::exit(0);
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn the_library_needs_no_later_glibc_than_this_test() {
         let test = needed_glibc(&std::fs::read("/proc/self/exe").expect("this test"));
-        let library = needed_glibc(preload::LIBRARY);
+        let library = needed_glibc(preload::LIBRARY.contents);
         assert!(library.is_some() && library <= test, "{library:?} {test:?}");
         assert_eq!(needed_glibc(b"no ELF file"), None);
     }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::ledger_dir::{RunDir, Surroundings};
+use crate::ledger_dir::{Carried, RunDir, Surroundings};
 use crate::run::doctor;
 use lockwright_console::error::{Error, Result};
 
@@ -21,19 +21,18 @@ pub struct Library {
 }
 
 impl Library {
-    /// Unpacks `contents` to the run's directory as `name`; where that cannot hold executable
-    /// files, to a directory elsewhere, or to memory.
+    /// Unpacks the `library` to the run's directory; where that cannot hold executable files, to a
+    /// directory elsewhere, or to memory.
     ///
     /// # Errors
     /// If there is no place for it.
-    pub fn unpack(
-        contents: &[u8],
-        name: &str,
-        dir: &mut RunDir,
-        around: &Surroundings,
-    ) -> Result<Self> {
+    pub fn unpack(library: &Carried, dir: &mut RunDir, around: &Surroundings) -> Result<Self> {
+        let contents = library.contents;
         if let Some(home) = dir.executable_home(around, can_be_preloaded) {
-            let path = home.join(name);
+            let path = home.join(library.name);
+            if home == dir.path() && dir.give_kept(library) {
+                return Ok(Self { path, _memory: None });
+            }
             write(&path, contents).map_err(|error| {
                 let error = Error::new(format!("cannot write {}: {error}", path.display()));
                 match doctor::no_room() {

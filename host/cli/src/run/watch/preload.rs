@@ -7,13 +7,17 @@ use std::process::Command;
 
 use super::c_library;
 use super::library::Library;
-use crate::ledger_dir::{RunDir, Surroundings};
+use crate::ledger_dir::{Carried, RunDir, Surroundings};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 use lockwright_console::error::Result;
 use lockwright_glibc::library::THREADS_LIBRARY;
 
 /// Built by the build script.
-pub(in crate::run) static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
+pub(in crate::run) static LIBRARY: Carried = Carried {
+    name: PRELOAD_FILE_NAME,
+    contents: include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO")),
+    id: env!("LOCKWRIGHT_PRELOAD_SO_ID"),
+};
 
 /// The unpacked library and the directory it writes ledgers to.
 #[derive(Debug)]
@@ -32,7 +36,7 @@ impl Preload {
     /// If there is no place for it.
     pub fn unpack(dir: &mut RunDir, around: &Surroundings) -> Result<Self> {
         let (run, ledgers) = (dir.path().to_owned(), dir.for_processes());
-        let library = Library::unpack(LIBRARY, PRELOAD_FILE_NAME, dir, around)?;
+        let library = Library::unpack(&LIBRARY, dir, around)?;
         Ok(Self { library, ledgers, run })
     }
 
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_binary_carries_a_shared_library() {
-        assert_eq!(&LIBRARY[..4], b"\x7fELF");
+        assert_eq!(&LIBRARY.contents[..4], b"\x7fELF");
     }
 
     #[test]
