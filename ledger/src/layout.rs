@@ -13,8 +13,9 @@ pub const FORMAT_VERSION: u32 = 18;
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
 
-/// Bytes kept for the header at the start of the file.
-pub const HEADER_BYTES: usize = 3 * PAGE;
+/// Bytes kept for the header at the start of the file. As few pages as it needs: each costs a process
+/// that hardly lives a microsecond and more.
+pub const HEADER_BYTES: usize = 2 * PAGE;
 
 /// Lengths of a ledger's file, longest first: a process takes the first that its limits allow. It
 /// is sparse.
@@ -96,7 +97,7 @@ pub const MAX_TEXT: u32 = 4096;
 pub const MAX_TABLES: usize = 32;
 
 /// A table grows by extents; each holds twice the rows of the one before.
-pub const MAX_EXTENTS: usize = 28;
+pub const MAX_EXTENTS: usize = 27;
 
 /// Which table a row lives in. The number is its slot in the directory and never changes meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -204,11 +204,11 @@ fn ledger_format_is_that_of_the_code() {
         "docs/ledger-format.md is not what the code says; LOCKWRIGHT_BLESS=1 writes it anew"
     );
     // What the prose says in numbers.
-    assert!(head.contains("12,288 bytes (3 pages of 4,096)") && HEADER_BYTES == 12_288);
+    assert!(head.contains("8,192 bytes (2 pages of 4,096)") && HEADER_BYTES == 8_192);
     assert!(head.contains("32 slots") && MAX_TABLES == 32);
-    assert!(head.contains("240 bytes each") && size_of::<TableHeader>() == 240);
-    assert!(head.contains("| 16 | u64 x 28 |") && offset_of!(TableHeader, extents) == 16);
-    assert_eq!(MAX_EXTENTS, 28);
+    assert!(head.contains("232 bytes each") && size_of::<TableHeader>() == 232);
+    assert!(head.contains("| 16 | u64 x 27 |") && offset_of!(TableHeader, extents) == 16);
+    assert_eq!(MAX_EXTENTS, 27);
     assert!(head.contains("`LOCKWRGT`") && MAGIC.to_le_bytes() == *b"LOCKWRGT");
     let version = lockwright_ledger::FORMAT_VERSION;
     assert!(head.contains(&format!("`version` is {version}.")));
