@@ -42,11 +42,12 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn constructor() {
     let begun_ns = slow_cost::cpu_ns();
-    start();
+    slow_cost::inside(start);
     count_start(begun_ns);
 }
 
-/// Records what the start cost, if there is a ledger. Entries into the slow path meanwhile are part of it.
+/// Records what the start cost, if there is a ledger. Entries into the slow path meanwhile are part of it, and not
+/// counted: the start is run as the [`slow_cost::inside`] of one.
 fn count_start(begun_ns: u64) {
     if let Some(header) = state::header() {
         slow_cost::calibrate();
@@ -199,12 +200,16 @@ fn begin(parent_token: u64) -> bool {
     };
     let (token, nonce) = (half(0) | 1, half(8) | 1);
 
-    // Not on the stack: a forked child's thread may have little.
-    #[unsafe(link_section = "lockwright_forked")]
-    static mut PATH: [u8; MOST_PATH] = [0; MOST_PATH];
-    let path = &raw mut PATH;
-    // SAFETY: at start-up or in a one-thread child, which is here once.
-    let path = unsafe { &mut *path };
+    // A long one is not on the stack: a forked child's thread may have little. A short one is, as each
+    // page that the child writes to costs it microseconds.
+    static mut LONG: [u8; MOST_PATH] = [0; MOST_PATH];
+    let mut short = [0; SHORT_PATH];
+    let long = &raw mut LONG;
+    let path: &mut [u8] = match run_dir::directory().len() + FILE_NAME <= SHORT_PATH {
+        true => &mut short,
+        // SAFETY: at start-up or in a one-thread child, which is here once.
+        false => unsafe { &mut *long },
+    };
     if !ledger_path(path, pid, token) {
         return false;
     }
@@ -290,11 +295,17 @@ fn begin(parent_token: u64) -> bool {
     true
 }
 
+/// Room for the name of a ledger in its directory, with the slash before and the NUL behind it.
+const FILE_NAME: usize = 64;
+
 /// Room for the path of a ledger.
-const MOST_PATH: usize = MOST_DIRECTORY + 64;
+const MOST_PATH: usize = MOST_DIRECTORY + FILE_NAME;
+
+/// The same where the directory has its usual place.
+const SHORT_PATH: usize = 256;
 
 /// `<directory>/<pid>-<16 hex digits>.lwl`
-fn ledger_path(path: &mut [u8; MOST_PATH], pid: u32, token: u64) -> bool {
+fn ledger_path(path: &mut [u8], pid: u32, token: u64) -> bool {
     let directory = run_dir::directory();
     if directory.is_empty() {
         return false;
@@ -374,11 +385,17 @@ fn child() {
     }
     let begun_ns = slow_cost::cpu_ns();
     // The parent's mapping stays until the end: a handler may still point into it.
-    if !begin(TOKEN.load(Relaxed)) {
+    let has_begun = slow_cost::inside(|| {
+        let has_begun = begin(TOKEN.load(Relaxed));
+        if has_begun {
+            hosts::each(|host| (host.attach)());
+        }
+        has_begun
+    });
+    if !has_begun {
         state::stop();
         return;
     }
-    hosts::each(|host| (host.attach)());
     count_start(begun_ns);
 }
 

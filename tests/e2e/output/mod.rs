@@ -5,6 +5,7 @@ pub mod complete;
 pub mod cost_line;
 pub mod doctor;
 pub mod errors;
+pub mod forked_child;
 pub mod instructions;
 pub mod lockmeter_faults;
 pub mod man_pages;

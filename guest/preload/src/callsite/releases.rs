@@ -29,11 +29,15 @@ const ON_RECORD: u64 = 1 << 9;
 
 // Every access is Relaxed: a word says nothing about other memory.
 
+fn first_slot(address: u64) -> usize {
+    (address.wrapping_mul(site::MIX) >> 50) as usize
+}
+
 fn find(address: u64) -> Option<(&'static AtomicU64, u64)> {
     if address >> (64 - ADDRESS) != 0 {
         return None;
     }
-    let first = (address.wrapping_mul(site::MIX) >> 50) as usize;
+    let first = first_slot(address);
     (first..first + PROBES).find_map(|i| {
         let slot = &TABLE[i % SLOTS];
         let word = slot.load(Relaxed);
@@ -43,6 +47,9 @@ fn find(address: u64) -> Option<(&'static AtomicU64, u64)> {
 
 /// Applies `change` to the word of `address`, and gives that as it was before.
 fn update(address: u64, change: impl Fn(u64) -> u64) -> u64 {
+    // It writes to the slot's page before `find` reads it: one page fault instead of two, where the
+    // page is new or a forked child's.
+    let _ = TABLE[first_slot(address)].compare_exchange(0, 0, Relaxed, Relaxed);
     loop {
         let Some((slot, old)) = find(address) else { return 0 };
         let now = if old == 0 { address << ADDRESS } else { old };

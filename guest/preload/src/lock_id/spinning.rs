@@ -26,7 +26,10 @@ pub fn note(core: &Core, ident: Ident) {
     // Relaxed: the thread that takes the lock is the one that has noted it, or has it from there by
     // way of the core's lock.
     if row.is_none_or(|row| row.waits() != wait_type::SPIN) {
-        word.fetch_and(!(1 << (class % 64)), Relaxed);
+        // Where no class spins, no bit is set, and a forked child would get a page for nothing.
+        if any() {
+            word.fetch_and(!(1 << (class % 64)), Relaxed);
+        }
         return;
     }
     word.fetch_or(1 << (class % 64), Relaxed);

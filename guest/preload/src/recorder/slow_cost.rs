@@ -120,7 +120,7 @@ impl Timed {
 }
 
 /// Runs `part` as part of an entry.
-pub(super) fn inside<R>(part: impl FnOnce() -> R) -> R {
+pub fn inside<R>(part: impl FnOnce() -> R) -> R {
     let frame = Cell::new(0_u8);
     tls::set_slow_frame(frame.as_ptr() as u64);
     let result = part();

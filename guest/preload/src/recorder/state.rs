@@ -1,6 +1,7 @@
 //! The state that the process's threads share: the engine's core behind one lock, and whether we
 //! watch.
 
+use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -34,7 +35,9 @@ struct Shared {
 unsafe impl Sync for Shared {}
 
 // This section has what a forked child writes to before it has recorded anything: each page that it
-// writes to the kernel copies, which costs it microseconds.
+// writes to the kernel copies, which costs it microseconds. So it begins with a page, and is no longer.
+global_asm!(".section lockwright_forked,\"aw\",@progbits", ".p2align 12", ".previous");
+
 #[unsafe(link_section = "lockwright_forked")]
 static SHARED: Shared = Shared {
     status: AtomicU32::new(OFF),

@@ -33,6 +33,7 @@ const NOT_BEGUN: i32 = 0;
 static OF_SITE: SideTable = SideTable::new();
 
 /// There are controls in [`RAN`].
+#[unsafe(link_section = "lockwright_forked")]
 pub static HAVE_RUN: AtomicBool = AtomicBool::new(false);
 
 /// Controls whose routine has run, in this process, and has taken locks: the instance, and the

@@ -110,6 +110,7 @@ pub fn note_timers() {
 }
 
 /// Threads that wait at barriers.
+#[unsafe(link_section = "lockwright_forked")]
 static AT_BARRIERS: AtomicU32 = AtomicU32::new(0);
 
 /// A thread waits at a barrier, or does no more.

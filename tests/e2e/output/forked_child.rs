@@ -1,0 +1,39 @@
+//! What watching adds to a forked child that takes one lock and ends, in system calls and page faults: they are most of
+//! what it costs. Their number does not depend on how busy the machine is.
+
+use crate::harness::{Job, native, program, under};
+
+/// System calls and page faults that `check`, `meter` and `run` add, at most.
+const MOST: [(&str, [i64; 2]); 3] = [("check", [34, 37]), ("meter", [36, 39]), ("run", [54, 46])];
+
+/// Each run has other addresses. The pages of hash tables that a child writes to depend on them, and may be the same by
+/// chance: of so many runs the one with the fewest page faults is much the same on every machine.
+const RUNS: usize = 6;
+
+/// The fewest system calls and page faults of a child.
+fn fewest(job: impl Fn() -> Job) -> [i64; 2] {
+    let costs = (0..RUNS).map(|_| {
+        let run = job().run();
+        assert_eq!(run.code(), 0, "{}", run.stderr);
+        let text = String::from_utf8(run.stdout).expect("UTF-8");
+        let mut numbers = text.split_whitespace().map(|number| number.parse().expect("a number"));
+        std::array::from_fn(|_| numbers.next().expect("two numbers"))
+    });
+    costs.reduce(|a, b: [i64; 2]| [a[0].min(b[0]), a[1].min(b[1])]).expect("runs")
+}
+
+#[test]
+fn a_forked_child_costs_no_more_than_it_did() {
+    let program = program("forked_child.c");
+    let natively = fewest(|| native(&program));
+    for (command, most) in MOST {
+        let watched = fewest(|| under(command, &[] as &[&str], &program));
+        let added: [i64; 2] = std::array::from_fn(|i| watched[i] - natively[i]);
+        println!("{command}: {added:?} more than natively, {natively:?}");
+        for (added, most) in added.iter().zip(most) {
+            assert!(*added <= most, "{command}: {added} more, {most} at most");
+            // The counts do see the tool.
+            assert!(*added > 10, "{command}: {added}");
+        }
+    }
+}
