@@ -5,6 +5,7 @@
  *   instructions LOOP N    by the loop's number, from 0
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
@@ -65,9 +66,52 @@ __attribute__((noinline)) static void initialised(long n)
 	free(mutex);
 }
 
+static void allocate(void)
+{
+	void *volatile block = malloc(64);
+	if (!block)
+		abort();
+	free(block);
+}
+
+/* malloc and free. */
+__attribute__((noinline)) static void blocks(long n)
+{
+	while (n--)
+		allocate();
+}
+
+/* The same where a block on another page has a lock. */
+__attribute__((noinline)) static void blocks_and_a_lock(long n)
+{
+	size_t pages = 1 << 16;
+	pthread_mutex_t *mutex = calloc(1, pages);
+	if (!mutex)
+		abort();
+	pthread_mutex_lock(mutex);
+	pthread_mutex_unlock(mutex);
+	while (n--)
+		allocate();
+	free(mutex);
+}
+
+static void handle(int signal)
+{
+	(void)signal;
+}
+
+/* The same where a signal has a handler. */
+__attribute__((noinline)) static void blocks_and_a_handler(long n)
+{
+	signal(SIGUSR1, handle);
+	while (n--)
+		allocate();
+}
+
 int main(int argc, char **argv)
 {
-	static void (*const loops[])(long) = {mutexes, nested, readers, new_locks, initialised};
+	static void (*const loops[])(long) = {mutexes,     nested, readers,	    new_locks,
+					      initialised, blocks, blocks_and_a_lock, blocks_and_a_handler};
 	size_t which = argc == 3 ? (size_t)atoi(argv[1]) : sizeof loops;
 	if (which >= sizeof loops / sizeof *loops)
 		return 2;

@@ -20,12 +20,29 @@ const MOST: [(&str, [f64; 4]); 5] = [
     ("initialised", [65.0, 1_790.0, 980.0, 1_790.0]),
 ];
 
-/// Instructions of the loop of this number in a run of so many turns, under a command of the tool or natively.
-fn instructions(valgrind: &Path, command: Option<&str>, number: usize, turns: u64) -> u64 {
+/// Loops of `malloc` and `free`, by number and name, and how many instructions a turn takes at most that it does not take
+/// natively, with these options of `check`.
+const MORE: [(usize, &str, &[&str], f64); 3] = [
+    (5, "blocks", &[], 3.0),
+    (6, "blocks_and_a_lock", &[], 11.0),
+    (7, "blocks_and_a_handler", &[], 17.0),
+];
+
+/// How the program runs: under a command of the tool with options, or natively.
+type Way<'a> = Option<(&'a str, &'a [&'a str])>;
+
+/// Instructions that a turn takes of the loop of this number and name.
+fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
+    let [few, many] = [FEW, MANY].map(|turns| instructions(valgrind, way, (number, name), turns));
+    (many - few) as f64 / (MANY - FEW) as f64
+}
+
+/// Instructions of a loop in a run of so many turns.
+fn instructions(valgrind: &Path, way: Way<'_>, (number, name): (usize, &str), turns: u64) -> u64 {
     let scratch = Scratch::new();
     let counts = scratch.join("counts");
-    let job = match command {
-        Some(command) => under(command, &[] as &[&str], valgrind),
+    let job = match way {
+        Some((command, options)) => under(command, options, valgrind),
         None => native(valgrind),
     };
     let mut out = std::ffi::OsString::from("--callgrind-out-file=");
@@ -39,7 +56,7 @@ fn instructions(valgrind: &Path, command: Option<&str>, number: usize, turns: u6
     let mut annotate = Command::new("callgrind_annotate");
     annotate.args(["--inclusive=yes", "--threshold=100"]).arg(&counts);
     let text = String::from_utf8(run(annotate).stdout).expect("UTF-8");
-    let of = format!("instructions.c:{} [", MOST[number].0);
+    let of = format!("instructions.c:{name} [");
     let line = text.lines().find(|line| line.contains(&of)).expect("the loop");
     let count = line.trim_start().split([' ', '(']).next().expect("a number");
     count.replace(',', "").parse().unwrap_or_else(|e| panic!("{line}: {e}"))
@@ -53,9 +70,8 @@ fn no_turn_takes_more_instructions_than_it_did() {
         for (command, most) in
             [None, Some("check"), Some("meter"), Some("run")].into_iter().zip(most)
         {
-            let [few, many] =
-                [FEW, MANY].map(|turns| instructions(&valgrind, command, number, turns));
-            let each = (many - few) as f64 / (MANY - FEW) as f64;
+            let way = command.map(|command| (command, &[] as &[&str]));
+            let each = of_a_turn(&valgrind, way, number, name);
             println!("{name}, {}: {each}", command.unwrap_or("natively"));
             assert!(each <= *most, "{name}, {command:?}: {each} instructions, {most} at most");
             // The count does see the tool.
@@ -65,5 +81,18 @@ fn no_turn_takes_more_instructions_than_it_did() {
             );
             natively.get_or_insert(each);
         }
+    }
+}
+
+#[test]
+fn blocks_take_few_more_instructions_than_alone() {
+    let Some(valgrind) = installed(&["valgrind"], "valgrind") else { return };
+    for (number, name, options, most) in MORE {
+        let alone = of_a_turn(&valgrind, None, number, name);
+        let more = of_a_turn(&valgrind, Some(("check", options)), number, name) - alone;
+        println!("{name}, {options:?}: {alone} and {more}");
+        assert!(more <= most, "{name}, {options:?}: {more} more instructions, {most} at most");
+        // The count does see the tool.
+        assert!(more >= most / 2.0, "{name}, {options:?}: {more}");
     }
 }

@@ -186,16 +186,13 @@ macro_rules! stub {
         }
     };
 
-    // What a signal handler must not call: to where `signal_unsafe.rs` says, with its number there in
-    // r11.
+    // What a signal handler must not call: to where `signal_unsafe.rs` says.
     (guarded $name:ident) => {
         exported! {
             $name,
-            "mov r11d, {index}",
             "jmp qword ptr [rip + {targets} + {slot}]",
             targets = sym signal_unsafe::TARGETS,
-            slot = const Guarded::$name as usize * 8,
-            index = const Guarded::$name as usize
+            slot = const Guarded::$name as usize * 8
         }
     };
 

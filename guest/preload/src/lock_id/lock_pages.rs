@@ -1,8 +1,10 @@
 //! In which pages locks and tracked objects were seen, for those who give memory back.
 
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::*};
 
 use crate::os::readable;
+use crate::os::upcall::Upcall;
+use crate::stack::modules;
 
 /// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and
 /// [`UNSTAMPED`]. A page with nothing in it costs `free` a load and a branch.
@@ -22,6 +24,44 @@ pub const UNSTAMPED: u8 = 2;
 /// An object that debugobjects tracks.
 pub const TRACKED: u8 = 4;
 
+/// The page of null, on which there is nothing.
+const NULL: u8 = 8;
+
+/// Is called when something was seen in memory that may be freed.
+static FIRST: Upcall<fn()> = Upcall::none();
+/// It was seen.
+static IS_SEEN: AtomicBool = AtomicBool::new(false);
+/// [`FIRST`] was called.
+static IS_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Has `first` be called once something may be in memory that is freed, before the thread that notes it goes on. Several
+/// threads may call it at once. Null counts as on a page with something from now on. To be called before the program's main.
+pub fn tell_first(first: fn()) {
+    LOCK_PAGES[0].fetch_or(NULL, Relaxed);
+    FIRST.set(first);
+    if IS_SEEN.load(Relaxed) {
+        tell();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn seen_at(addr: u64) {
+    // What lies in a module is unmapped, never freed.
+    if modules::locate(addr).is_none() {
+        tell();
+    }
+}
+
+fn tell() {
+    IS_SEEN.store(true, Relaxed);
+    if let Some(first) = FIRST.get() {
+        first();
+        // After the call: a thread that finds this need not call it.
+        IS_TOLD.store(true, Release);
+    }
+}
+
 /// There is a lock at `addr`, in memory that may be freed or unmapped.
 pub fn note_lock(addr: u64, is_stamped: bool) {
     // Any lock and its stamp.
@@ -33,22 +73,12 @@ pub fn note_object(addr: u64, size: u64) {
     note(addr, size, TRACKED);
 }
 
+#[inline(always)]
 fn note(addr: u64, size: u64, what: u8) {
-    // Nearly always all of it is noted already, and lies in one page.
-    let (page, last) = (addr / PAGE, (addr + size - 1) / PAGE);
-    let entry = |page: u64| LOCK_PAGES[page as usize % PAGES].load(Relaxed);
-    let is_noted = page == last && entry(page) & entry(page.wrapping_sub(1)) & what == what && {
-        let (first, last) = (addr % PAGE / LINE, (addr + size - 1) % PAGE / LINE);
-        let lines = !0 << first & !0 >> (63 - last);
-        LINES[page as usize % PAGES].load(Relaxed) & lines == lines
-    };
-    if !is_noted {
-        note_new(addr, size, what);
+    // Acquire pairs with the Release in `tell`.
+    if !IS_TOLD.load(Acquire) {
+        seen_at(addr);
     }
-}
-
-#[cold]
-fn note_new(addr: u64, size: u64, what: u8) {
     // A block may begin on the page before.
     note_page((addr / PAGE).wrapping_sub(1), what);
     for (page, lines) in lines_of(addr, addr + size) {
@@ -65,6 +95,11 @@ fn note_page(page: u64, what: u8) {
     if noted.load(Relaxed) & what == 0 {
         noted.fetch_or(what, Relaxed);
     }
+}
+
+/// Something was seen in the page of `addr` or the next.
+pub fn is_page_noted(addr: u64) -> bool {
+    LOCK_PAGES[(addr / PAGE) as usize % PAGES].load(Relaxed) != 0
 }
 
 /// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory

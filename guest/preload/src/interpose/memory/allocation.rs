@@ -69,7 +69,7 @@ macro_rules! allocating {
         fn divert_allocating() {
             $({
                 let to = $name as unsafe extern "C" fn($($ty),*) -> *mut c_void;
-                signal_unsafe::divert(Guarded::$name, to as usize, &next::$name.0);
+                divert(Guarded::$name, to as usize, &next::$name);
             })*
         }
     };
@@ -135,7 +135,8 @@ pub fn track() {
     allocations::start();
     ARE_TRACKED.store(true, Relaxed);
     start();
-    signal_unsafe::divert_free(free as Free as usize, &NEXT_FREE.0);
+    NEXT_FREE.0.store(signal_unsafe::next_free(), Relaxed);
+    signal_unsafe::divert_free(free as Free as usize);
 }
 
 /// Has the functions come here from now on, if they do not yet. To be called before the program's
@@ -146,7 +147,16 @@ pub fn start() {
         return;
     }
     divert_allocating();
-    signal_unsafe::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC.0);
+    divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
     let to = posix_memalign as PosixMemalign as usize;
-    signal_unsafe::divert(Guarded::posix_memalign, to, &NEXT_POSIX_MEMALIGN.0);
+    divert(Guarded::posix_memalign, to, &NEXT_POSIX_MEMALIGN);
+}
+
+/// Has a function come to `to`, and go on from there as it did before.
+fn divert(function: Guarded, to: usize, next: &Next) {
+    let address = signal_unsafe::next(function);
+    if address != 0 {
+        next.0.store(address, Relaxed);
+        signal_unsafe::divert(function, to);
+    }
 }

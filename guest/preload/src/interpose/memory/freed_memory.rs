@@ -1,11 +1,11 @@
 //! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`,
 //! by `mremap`. A held one is misuse; and whatever comes to lie there next is another lock.
 //!
-//! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is
-//! noted by page, with a page before it, since the block may begin there: of blocks of up to a page
-//! the first page tells, and then the lines of 64 bytes that it lies in. For larger blocks, which
-//! are rare, all pages are looked at. How large a block is, [`crate::interpose::block_size`] knows; a block
-//! whose size is not known is not looked at.
+//! `free` of a block that holds no lock must cost next to nothing. Of glibc's malloc `free` and `realloc` do not come here
+//! before there is a lock in memory that may be freed. From then on, where locks were seen is noted by page, with a page
+//! before it, since the block may begin there: of blocks of up to a page the first page tells, and then the lines of 64
+//! bytes that it lies in. For larger blocks, which are rare, all pages are looked at. How large a block is,
+//! [`crate::interpose::block_size`] knows; a block whose size is not known is not looked at.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -16,56 +16,87 @@ use lockwright_ledger::rows::object::object_end;
 
 use crate::debugobjects;
 use crate::interpose::guarded::Guarded;
-use crate::interpose::locks_within::{self, SMALL, bit_locks_go};
+use crate::interpose::locks_within::{self, bit_locks_go};
 use crate::interpose::{allocation, block_size, signal_unsafe};
 use crate::libc::real;
-use crate::lock_id::lock_pages::is_noted;
+use crate::lock_id::lock_pages::{self, PAGE, is_noted};
 use crate::lock_id::{bit_locks, unstamped};
-use crate::lockdep::misuse;
+use crate::lockdep::{self, misuse};
 use crate::os::{loader, tls};
 use crate::recorder::state;
 
 type Free = unsafe extern "C" fn(*mut c_void);
 type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
 
+/// Bytes of a block of which the first page tells whether there may be a lock in it.
+const SMALL: usize = PAGE as usize;
+
 static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
 static NEXT_REALLOC: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks at what is freed from now on. To be called before the program's main.
+/// Looks at what is freed, as soon as that may hold a lock. To be called before the program's main.
 pub fn start() {
-    let free = if loader::next_is_c_librarys(c"free") {
+    NEXT_FREE.store(signal_unsafe::next_free(), Relaxed);
+    if loader::next_is_c_librarys(c"free") {
         block_size::are_glibcs();
-        free_by_header as Free
+        NEXT_REALLOC.store(signal_unsafe::next(Guarded::realloc), Relaxed);
+        lock_pages::tell_first(look_from_now_on);
     } else if block_size::are_recorded() {
         allocation::start();
-        free_by_size as Free
-    } else {
-        return;
-    };
-    signal_unsafe::divert_free(free as usize, &NEXT_FREE);
-    signal_unsafe::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
+        // After that: it has put a `realloc` of its own in the way.
+        NEXT_REALLOC.store(signal_unsafe::next(Guarded::realloc), Relaxed);
+        signal_unsafe::divert_free(free_by_size as Free as usize);
+        signal_unsafe::divert(Guarded::realloc, realloc as Realloc as usize);
+    }
+}
+
+/// Looks at what glibc's malloc frees from now on. Threads may call this at once, and each finds it done when it returns.
+fn look_from_now_on() {
+    // Without lockdep no thread has a state, and without that there is nothing to do.
+    if lockdep::is_wanted() {
+        signal_unsafe::divert_free(free_by_header as Free as usize);
+    }
+    signal_unsafe::divert(Guarded::realloc, realloc as Realloc as usize);
 }
 
 /// glibc's word before a block: its size with this word, and three bits that say something else.
 const LARGE_HEADER: usize = SMALL + 8 + 7;
 
-/// `free` of glibc's malloc.
+/// `free` of glibc's malloc. Null is on the first page, which [`lock_pages::tell_first`] has noted, so its header is not read.
 ///
 /// # Safety
 /// `block` is null or a live block of glibc's malloc, as for `free`.
 #[unsafe(naked)]
 unsafe extern "C" fn free_by_header(block: *mut c_void) {
     naked_asm!(
-        "test rdi, rdi",
-        "jz 2f",
+        "mov eax, edi",
+        "shr eax, 12",
+        "and eax, {mask}",
+        "lea rcx, [rip + {pages}]",
+        "cmp byte ptr [rcx + rax], 0",
+        "jne {look}",
         "cmp qword ptr [rdi - 8], {large}",
         "ja {look}",
-        "2:",
         "jmp qword ptr [rip + {next}]",
+        mask = const lock_pages::PAGES - 1,
+        pages = sym lock_pages::LOCK_PAGES,
         large = const LARGE_HEADER,
-        look = sym free_large,
+        look = sym free_looking,
         next = sym NEXT_FREE,
     )
+}
+
+/// `free` of a block of glibc's that may hold a lock.
+///
+/// # Safety
+/// As for [`free_by_header`].
+unsafe extern "C" fn free_looking(block: *mut c_void) {
+    // SAFETY: the program is about to free `block`, so it is null or a live block of glibc's malloc, and the next `free`
+    // gets it unchanged.
+    unsafe {
+        look(block, block_size::of(block));
+        core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block);
+    }
 }
 
 /// `free` of another malloc.
@@ -73,37 +104,27 @@ unsafe extern "C" fn free_by_header(block: *mut c_void) {
 /// # Safety
 /// `block` is null or a live block of the program's allocator, as for `free`.
 unsafe extern "C" fn free_by_size(block: *mut c_void) {
-    // SAFETY: the program is about to free `block`, so it is null or a live block of its allocator.
-    let len = unsafe { block_size::take(block) };
-    if len > SMALL {
-        // SAFETY: the program is about to free this block, of which the allocator knows `len`
-        // bytes.
-        unsafe { large(block, len) };
-    }
-    // SAFETY: the next `free` has this type and gets the program's own `block` unchanged.
-    unsafe { core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block) };
-}
-
-/// # Safety
-/// `block` is a live block of glibc's malloc, as for `free`.
-#[cold]
-unsafe extern "C" fn free_large(block: *mut c_void) {
-    // SAFETY: the program is about to free this block of glibc's, and the next `free` gets it
-    // unchanged.
+    // SAFETY: the program is about to free `block`, of which the allocator knows so many bytes, and the next `free` has
+    // this type and gets it unchanged.
     unsafe {
-        large(block, block_size::of(block));
+        let len = block_size::take(block);
+        if len > SMALL || lock_pages::is_page_noted(block as u64) {
+            look(block, len);
+        }
         core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block);
     }
 }
 
-/// A block of more than a page is about to be freed.
+/// Looks at a block that is about to be freed: a large one, or one in whose first page, or the next, there may be a lock.
 ///
 /// # Safety
-/// The caller's block of `len` bytes.
-#[cold]
-unsafe fn large(block: *mut c_void, len: usize) {
+/// The caller's block of `len` bytes; 0 if that is not known.
+unsafe fn look(block: *mut c_void, len: usize) {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    if let Some(thread) = unsafe { tls::get().as_mut() } {
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && len != 0
+        && (len > SMALL || is_noted(block as u64, block as u64 + len as u64))
+    {
         // SAFETY: the caller promises its block of `len` bytes, which is not yet freed.
         unsafe { locks_within::look(thread, block, len) };
     }

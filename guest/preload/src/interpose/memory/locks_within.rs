@@ -7,7 +7,6 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::finding_kind;
 use lockwright_ledger::rows::object::object_end;
 
-use super::block_size;
 use crate::debugobjects;
 use crate::lock_id::lock_pages::{
     LOCK_PAGES, PAGE, PAGES, STAMPED, TRACKED, UNSTAMPED, is_noted, seen,
@@ -85,23 +84,6 @@ pub unsafe fn given_back(block: *mut c_void, len: usize) {
         && is_noted(block as u64, block as u64 + len as u64)
     {
         // SAFETY: the caller promises a block of `len` bytes, which is not yet given back.
-        unsafe { look(thread, block, len) };
-    }
-}
-
-/// Bytes of a block of which the first page tells whether there may be a lock in it.
-pub const SMALL: usize = PAGE as usize;
-
-/// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones
-/// are left to those that `freed_memory::start` has put in the way.
-///
-/// # Safety
-/// The caller's block.
-pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
-    // SAFETY: the caller is about to free `block`, so it is a live block of its allocator.
-    let len = unsafe { block_size::of(block) };
-    if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
-        // SAFETY: the allocator knows `len` bytes of the caller's block, which is not yet freed.
         unsafe { look(thread, block, len) };
     }
 }

@@ -38,6 +38,7 @@ macro_rules! numbered {
     ($($name:ident: $group:expr;)*) => {
         /// The functions that a signal handler must not call, by number.
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the function is")]
+        #[derive(Clone, Copy)]
         #[repr(usize)]
         pub enum Guarded { $($name,)* COUNT }
 

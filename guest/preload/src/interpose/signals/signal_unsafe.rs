@@ -1,7 +1,7 @@
 //! Functions that a signal handler must not call, because the code it interrupted may be inside
-//! them: malloc's and stdio's. Each is forwarded by one jump as long as the program has no
-//! handlers, and then by a handful of instructions, unless one is running in the thread. `free`
-//! also checks whether there may be locks in what is freed ([`locks_within`]).
+//! them: malloc's and stdio's. The stub of each is one jump, to the next function as long as the program has no
+//! handlers, and then to a handful of instructions, unless one is running in the thread. `free`
+//! takes the same way.
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
 
@@ -14,8 +14,6 @@ use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
 
 use crate::interpose::guarded::Guarded;
-use crate::interpose::locks_within;
-use crate::lock_id::lock_pages;
 use crate::lockdep::{misuse, open_signals, signal};
 use crate::os::{loader, tls};
 use crate::recorder::state;
@@ -28,9 +26,8 @@ static STDIO_USED: AtomicU8 = AtomicU8::new(0);
 static NEXT: [AtomicUsize; Guarded::COUNT as usize] =
     [const { AtomicUsize::new(0) }; Guarded::COUNT as usize];
 /// Where the stub of each goes: to [`guard_slow`] until the next has been looked up, then to that, and
-/// to that of [`checked`] once the program has a handler of signals.
-pub static TARGETS: [AtomicPtr<()>; Guarded::COUNT as usize] =
-    [const { AtomicPtr::new(guard_slow as *mut ()) }; Guarded::COUNT as usize];
+/// to that of [`CHECKED`] once the program has a handler of signals.
+pub static TARGETS: [AtomicPtr<()>; Guarded::COUNT as usize] = targets();
 
 /// The program has had a handler of signals.
 static HANDLERS: AtomicBool = AtomicBool::new(false);
@@ -43,9 +40,9 @@ pub fn handlers_begin() {
     }
     // A thread that looks one up meanwhile stores before it asks for HANDLERS, and this is the
     // other way round: all are SeqCst, so one of the two sees the other.
-    for ((next, target), &group) in NEXT.iter().zip(&TARGETS).zip(&Guarded::GROUPS) {
+    for ((next, target), checked) in NEXT.iter().zip(&TARGETS).zip(CHECKED) {
         if next.load(SeqCst) != 0 {
-            target.store(checked(group), SeqCst);
+            target.store(checked as *mut (), SeqCst);
         }
     }
     if NEXT_FREE.load(SeqCst) != 0 {
@@ -62,24 +59,23 @@ fn go_on(slot: &AtomicUsize, target: &AtomicPtr<()>, next: usize, checked: *mut 
     }
 }
 
-/// Has a function of the list go to `to`; where it went before is stored in `next` first.
-pub fn divert(index: Guarded, to: usize, next: &AtomicUsize) {
+/// Where a function of the list goes from its stub, 0 if there is no such function.
+pub fn next(index: Guarded) -> usize {
     let slot = index as usize;
-    let mut before = NEXT[slot].load(Relaxed);
-    if before == 0 {
-        before = loader::address(Guarded::NAMES[slot], None) as usize;
-    }
-    if before != 0 {
-        next.store(before, Relaxed);
-        // After that: a thread that comes to `to` finds the next; the stub's load is one
-        // instruction.
-        go_on(&NEXT[slot], &TARGETS[slot], to, checked(Guarded::GROUPS[slot]));
+    match NEXT[slot].load(Relaxed) {
+        0 => loader::address(Guarded::NAMES[slot], None) as usize,
+        next => next,
     }
 }
 
-/// As [`divert`], for `free`.
-pub fn divert_free(to: usize, next: &AtomicUsize) {
-    next.store(next_free(), Relaxed);
+/// Has a function of the list go to `to`, which goes on to what [`next`] answered before.
+pub fn divert(index: Guarded, to: usize) {
+    let slot = index as usize;
+    go_on(&NEXT[slot], &TARGETS[slot], to, CHECKED[slot] as *mut ());
+}
+
+/// As [`divert`], for `free` and [`next_free`].
+pub fn divert_free(to: usize) {
     go_on(&NEXT_FREE, &TARGET_FREE, to, free_checked as *mut ());
 }
 
@@ -93,50 +89,66 @@ pub fn begin() {
     seen.for_each(|unseen| unseen.store(u64::MAX, Relaxed));
 }
 
-/// `name: group` goes to the next, but not if a handler runs in the thread, or a signal is open
-/// that none of the group has been seen with. `r11`: index.
-macro_rules! checked {
+/// Two ways for each function, both with the arguments untouched: to the next, but not if a handler runs in the thread, or
+/// a signal is open that none of the group has been seen with; and to [`guard_slow`].
+macro_rules! ways {
     ($($name:ident: $group:path;)*) => {
-        $(
-            /// # Safety
-            /// Jumped to by the guard of one function: `r11` has its index, and the arguments are
-            /// untouched.
-            #[unsafe(naked)]
-            unsafe extern "C" fn $name() {
-                naked_asm!(
-                    "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
-                    "mov r10, fs:[r10]",
-                    "cmp dword ptr [r10 + {in_signal}], 0",
-                    "jne {slow}",
-                    "mov r10, [r10 + {open}]",
-                    "test r10, [rip + {unseen} + {slot}]",
-                    "jnz {slow}",
-                    "lea r10, [rip + {next}]",
-                    "jmp qword ptr [r10 + 8 * r11]",
-                    in_signal = const offset_of!(Thread, in_signal),
-                    open = const offset_of!(Thread, open_signals),
-                    unseen = sym UNSEEN,
-                    slot = const $group as usize * 8,
-                    next = sym NEXT,
-                    slow = sym guard_slow,
-                )
-            }
-        )*
+        mod checked {
+            use super::*;
+            $(
+                /// # Safety
+                /// Jumped to by the stub of the function, with the program's arguments.
+                #[unsafe(naked)]
+                pub unsafe extern "C" fn $name() {
+                    naked_asm!(
+                        "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+                        "mov r10, fs:[r10]",
+                        "cmp dword ptr [r10 + {in_signal}], 0",
+                        "jne {slow}",
+                        "mov r10, [r10 + {open}]",
+                        "test r10, [rip + {unseen} + {group}]",
+                        "jnz {slow}",
+                        "jmp qword ptr [rip + {next} + {slot}]",
+                        in_signal = const offset_of!(Thread, in_signal),
+                        open = const offset_of!(Thread, open_signals),
+                        unseen = sym UNSEEN,
+                        group = const $group as usize * 8,
+                        next = sym NEXT,
+                        slot = const Guarded::$name as usize * 8,
+                        slow = sym slow::$name,
+                    )
+                }
+            )*
+        }
 
-        /// Where the stubs of a group go once the program has a handler of signals.
-        fn checked(group: u64) -> *mut () {
-            match group {
-                $($group => $name as *mut (),)*
-                _ => unreachable!(),
-            }
+        mod slow {
+            use super::*;
+            $(
+                /// # Safety
+                /// As for the one above of that name.
+                #[unsafe(naked)]
+                pub unsafe extern "C" fn $name() {
+                    naked_asm!(
+                        "mov r11d, {index}",
+                        "jmp {slow}",
+                        index = const Guarded::$name as usize,
+                        slow = sym guard_slow,
+                    )
+                }
+            )*
+        }
+
+        /// Where the stubs go once the program has a handler of signals.
+        static CHECKED: [unsafe extern "C" fn(); Guarded::COUNT as usize] = [$(checked::$name),*];
+
+        /// Where the stubs go at first.
+        const fn targets() -> [AtomicPtr<()>; Guarded::COUNT as usize] {
+            [$(AtomicPtr::new(slow::$name as *mut ())),*]
         }
     };
 }
 
-checked! {
-    checked_malloc: unsafe_call::MALLOC;
-    checked_stdio: unsafe_call::STDIO;
-}
+guarded_functions! { ways }
 
 /// A function of `group` is used outside of handlers: records the open signals.
 fn used_outside(thread: &ThreadState, group: u64) {
@@ -221,7 +233,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
         next = loader::address(Guarded::NAMES[index], None) as usize;
         // Kept from the first use outside of handlers on.
         if thread.is_none() {
-            go_on(&NEXT[index], &TARGETS[index], next, checked(group));
+            go_on(&NEXT[index], &TARGETS[index], next, CHECKED[index] as *mut ());
             STDIO_USED.fetch_or(u8::from(group == unsafe_call::STDIO), Relaxed);
         }
     }
@@ -253,19 +265,7 @@ static TARGET_FREE: AtomicPtr<()> = AtomicPtr::new(free_slow as *mut ());
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(block: *mut c_void) {
-    naked_asm!(
-        "mov eax, edi",
-        "shr eax, 12",
-        "and eax, {mask}",
-        "lea rcx, [rip + {pages}]",
-        "cmp byte ptr [rcx + rax], 0",
-        "jne {slow}",
-        "jmp qword ptr [rip + {target}]",
-        mask = const lock_pages::PAGES - 1,
-        pages = sym lock_pages::LOCK_PAGES,
-        target = sym TARGET_FREE,
-        slow = sym free_slow,
-    )
+    naked_asm!("jmp qword ptr [rip + {target}]", target = sym TARGET_FREE)
 }
 
 /// Goes to the next `free`, but not if a handler runs in the thread.
@@ -286,7 +286,8 @@ unsafe extern "C" fn free_checked(block: *mut c_void) {
     )
 }
 
-fn next_free() -> usize {
+/// Where `free` goes from its stub.
+pub fn next_free() -> usize {
     let mut next = NEXT_FREE.load(Relaxed);
     if next == 0 {
         next = loader::address(c"free", None) as usize;
@@ -303,19 +304,15 @@ unsafe extern "C" fn free_slow(block: *mut c_void) {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() }
         && !block.is_null()
+        && thread.in_signal() != 0
+        && !open_signals::is_synchronous(thread.in_signal())
+        && !signal::notice_long_jump(thread)
     {
-        if thread.in_signal() != 0
-            && !open_signals::is_synchronous(thread.in_signal())
-            && !signal::notice_long_jump(thread)
-        {
-            let what = Misuse {
-                detail: u64::from(thread.in_signal()),
-                ..Misuse::new(finding_kind::UNSAFE_CALL, unsafe_call::MALLOC, Ident::NONE)
-            };
-            misuse::tell(thread, &what);
-        }
-        // SAFETY: the program is about to free `block`, which is still allocated.
-        unsafe { locks_within::small(thread, block) };
+        let what = Misuse {
+            detail: u64::from(thread.in_signal()),
+            ..Misuse::new(finding_kind::UNSAFE_CALL, unsafe_call::MALLOC, Ident::NONE)
+        };
+        misuse::tell(thread, &what);
     }
     // SAFETY: `next` is the next `free`, has this type, and gets the program's own `block`
     // unchanged.
