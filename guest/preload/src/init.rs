@@ -14,7 +14,7 @@ use crate::interpose::{
     signal_unsafe,
 };
 use crate::libc::real;
-use crate::lock_id::{first_use, identity, inherited, known_births, spinning};
+use crate::lock_id::{allocations, first_use, identity, inherited, known_births, spinning};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
 use crate::process::run_dir::{self, MOST_DIRECTORY};
@@ -111,6 +111,7 @@ static HOSTS: [Host; 3] = [lockdep::HOST, lockmeter::HOST, debugobjects::HOST];
 fn unloaded(from: u64, to: u64) {
     callsite::forget(from, to);
     memo::forget();
+    allocations::forget_paths();
 }
 
 /// Gives the lower layers their callbacks.

@@ -22,11 +22,15 @@ const MOST: [(&str, [f64; 4]); 5] = [
 
 /// Loops of `malloc` and `free`, by number and name, and how many instructions a turn takes at most that it does not take
 /// natively, with these options of `check`.
-const MORE: [(usize, &str, &[&str], f64); 3] = [
+const MORE: [(usize, &str, &[&str], f64); 6] = [
     (5, "blocks", &[], 3.0),
     (6, "blocks_and_a_lock", &[], 11.0),
     (7, "blocks_and_a_handler", &[], 17.0),
+    (5, "blocks", TRACKING, 220.0),
+    (6, "blocks_and_a_lock", TRACKING, 230.0),
+    (7, "blocks_and_a_handler", TRACKING, 240.0),
 ];
+const TRACKING: &[&str] = &["--track-allocations"];
 
 /// How the program runs: under a command of the tool with options, or natively.
 type Way<'a> = Option<(&'a str, &'a [&'a str])>;

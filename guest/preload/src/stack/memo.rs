@@ -44,7 +44,7 @@ const BITS: u32 = 13;
 const PROBES: usize = 16;
 
 /// Words of a path at most. A frame has one, or two if its function keeps a frame pointer.
-const MOST: usize = 40;
+pub const MOST: usize = 40;
 
 /// Roots have numbers of this bit: generation and [`About::number`].
 const ROOT: u32 = 1 << 31;
@@ -139,7 +139,7 @@ static LAST: AtomicU32 = AtomicU32::new(0);
 
 /// What to read at a node: an offset from the stack pointer of the call, a multiple of 8, and what is there. Packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Step(u32);
+pub struct Step(pub u32);
 
 impl Step {
     /// Nothing: the path ends.
@@ -150,12 +150,17 @@ impl Step {
     const POINTER: u32 = 2;
     /// The caller's frame pointer, such a pointer.
     const FRAME_POINTER: u32 = 3;
-    const KIND: u32 = 7;
+    pub const KIND: u32 = 7;
+
+    /// How far above the stack pointer of the call to read, if that and nothing else is to be done.
+    pub fn offset(self) -> Option<u64> {
+        (self.0 & Self::KIND == Self::WORD).then_some(u64::from(self.0 & !Self::KIND))
+    }
 
     /// # Safety
     /// The unwinder reads this word of the stack that `call` is on.
     #[inline(always)]
-    unsafe fn read(self, call: Frame) -> u64 {
+    pub unsafe fn read(self, call: Frame) -> u64 {
         let at = call.rsp.wrapping_add(u64::from(self.0 & !Self::KIND)) as *const u64;
         match self.0 & Self::KIND {
             Self::FRAME_POINTER => call.rbp.wrapping_sub(call.rsp),
@@ -199,6 +204,11 @@ impl Noted {
     pub fn begin(&mut self, call: Frame) {
         (self.pc, self.rsp, self.len, self.is_whole) = (call.pc, call.rsp, 0, true);
         self.rbp = Some((Step(Step::FRAME_POINTER), call.rbp.wrapping_sub(call.rsp)));
+    }
+
+    /// What was read, and what it was, if nothing else was read.
+    pub fn whole(&self) -> Option<(&[Step], &[u64])> {
+        self.is_whole.then(|| (&self.steps[..self.len], &self.words[..self.len]))
     }
 
     fn push(&mut self, (step, word): (Step, u64)) {

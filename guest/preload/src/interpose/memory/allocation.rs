@@ -2,21 +2,45 @@
 //! than glibc's: [`crate::interpose::signal_unsafe`]'s stubs go here, and what is here calls on. Elsewhere this is
 //! out of the way.
 
+use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 use crate::interpose::guarded::Guarded;
 use crate::interpose::{block_size, signal_unsafe};
 use crate::lock_id::allocations;
+use crate::stack::unwind::Frame;
 
 /// Allocations are tracked.
 static ARE_TRACKED: AtomicBool = AtomicBool::new(false);
 
-/// The program was given a block. To be inlined, as [`allocations::record`].
-#[inline(always)]
-fn record(block: *mut c_void, size: usize) {
+/// Smaller blocks are not recorded.
+static LEAST: AtomicUsize = AtomicUsize::new(0);
+
+/// The program was given a block. Called by the functions below: `returns` is where on the stack the address is that the
+/// allocating function returns to, and `rbp` its caller's frame pointer.
+///
+/// # Safety
+/// As said, and that function has not returned.
+unsafe extern "C" fn given(block: *mut c_void, size: usize, returns: *const u64, rbp: u64) {
     if ARE_TRACKED.load(Relaxed) {
-        allocations::record(block as u64, size);
+        // SAFETY: the caller promises the return address of a function that has not returned.
+        unsafe {
+            let call = Frame { pc: returns.read(), rsp: returns as u64 + 8, rbp };
+            allocations::record(call, block as u64, size);
+        }
+    }
+    block_size::record(block, size);
+}
+
+/// As [`given`], called by a function of ours.
+fn given_here(block: *mut c_void, size: usize) {
+    if ARE_TRACKED.load(Relaxed) && !block.is_null() && size >= allocations::LEAST {
+        match Frame::outside() {
+            // SAFETY: the program's call of ours, which has not returned.
+            Some(call) => unsafe { allocations::record(call, block as u64, size) },
+            None => allocations::lost(),
+        }
     }
     block_size::record(block, size);
 }
@@ -42,9 +66,11 @@ impl Next {
     }
 }
 
-/// `name(arguments) -> result, size of the block;`
+/// `name: where the size of the block comes from in rax;`. The function calls the next, has [`given`] record what that
+/// returned, and returns that. It is assembly so that it knows where on the stack its own return address is; small
+/// blocks, which are not recorded, only pass by.
 macro_rules! allocating {
-    ($($name:ident($($arg:ident: $ty:ty),*), $size:expr;)*) => {
+    ($($name:ident: $($size:literal)*;)*) => {
         mod next {
             $(
                 #[allow(non_upper_case_globals, reason = "named as the function is")]
@@ -56,31 +82,49 @@ macro_rules! allocating {
             /// # Safety
             /// The arguments keep the contract of the function of that name; its address is known
             /// by now.
-            unsafe extern "C" fn $name($($arg: $ty),*) -> *mut c_void {
-                type Function = unsafe extern "C" fn($($ty),*) -> *mut c_void;
-                // SAFETY: the function of that name has this type and gets the program's own
-                // arguments unchanged.
-                let block = unsafe { next::$name.get::<Function>()($($arg),*) };
-                record(block, $size);
-                block
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    ".cfi_startproc",
+                    $($size,)*
+                    "cmp rax, qword ptr [rip + {least}]",
+                    "jb 2f",
+                    "push rax",
+                    ".cfi_adjust_cfa_offset 8",
+                    "call qword ptr [rip + {next}]",
+                    "pop rsi",
+                    ".cfi_adjust_cfa_offset -8",
+                    "mov rdi, rax",
+                    "mov rdx, rsp",
+                    "mov rcx, rbp",
+                    "push rax",
+                    ".cfi_adjust_cfa_offset 8",
+                    "call {given}",
+                    "pop rax",
+                    ".cfi_adjust_cfa_offset -8",
+                    "ret",
+                    "2:",
+                    "jmp qword ptr [rip + {next}]",
+                    ".cfi_endproc",
+                    least = sym LEAST,
+                    next = sym next::$name,
+                    given = sym given,
+                )
             }
         )*
 
         fn divert_allocating() {
-            $({
-                let to = $name as unsafe extern "C" fn($($ty),*) -> *mut c_void;
-                divert(Guarded::$name, to as usize, &next::$name);
-            })*
+            $(divert(Guarded::$name, $name as unsafe extern "C" fn() as usize, &next::$name);)*
         }
     };
 }
 
 allocating! {
-    malloc(size: usize), size;
+    malloc: "mov rax, rdi";
     // If that overflows there is no block.
-    calloc(n: usize, size: usize), n.wrapping_mul(size);
-    aligned_alloc(alignment: usize, size: usize), size;
-    memalign(alignment: usize, size: usize), size;
+    calloc: "mov rax, rdi" "imul rax, rsi";
+    aligned_alloc: "mov rax, rsi";
+    memalign: "mov rax, rsi";
 }
 
 static NEXT_REALLOC: Next = Next::unknown();
@@ -102,7 +146,7 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     match before {
         // It failed, and the old block stays. (With size 0 it was freed.)
         Some(before) if block.is_null() && size != 0 => allocations::restore(old as u64, before),
-        _ => record(block, size),
+        _ => given_here(block, size),
     }
     block
 }
@@ -116,7 +160,7 @@ unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size
     if result == 0 {
         // SAFETY: the call succeeded, so it has just written the block's address to the program's
         // `to`.
-        record(unsafe { to.read() }, size);
+        given_here(unsafe { to.read() }, size);
     }
     result
 }
@@ -134,14 +178,21 @@ pub fn track() {
     // Where that fails, whatever is allocated is counted as lost.
     allocations::start();
     ARE_TRACKED.store(true, Relaxed);
-    start();
+    LEAST.store(allocations::LEAST, Relaxed);
+    divert_all();
     NEXT_FREE.0.store(signal_unsafe::next_free(), Relaxed);
     signal_unsafe::divert_free(free as Free as usize);
 }
 
-/// Has the functions come here from now on, if they do not yet. To be called before the program's
-/// main.
+/// Has the functions come here from now on for another malloc than glibc's. To be called before the program's main.
 pub fn start() {
+    // `block_size` asks for all: where a small block lies, a larger one is no longer.
+    LEAST.store(0, Relaxed);
+    divert_all();
+}
+
+/// Has the functions come here from now on, if they do not yet.
+fn divert_all() {
     // Relaxed: nobody else is here.
     if NEXT_REALLOC.0.load(Relaxed) != 0 {
         return;

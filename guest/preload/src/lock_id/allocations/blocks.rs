@@ -79,18 +79,20 @@ impl Block {
     }
 }
 
-/// The node that `slot` points to; made if it is not there and `make` says so. A zeroed mapping
-/// must be a valid node.
-fn node<T>(slot: &AtomicPtr<T>, make: bool) -> Option<&'static T> {
-    // Acquire pairs with the Release below. (A mapping is zeroed for everybody, but let it be
+/// The node that `slot` points to.
+#[inline(always)]
+fn node<T>(slot: &AtomicPtr<T>) -> Option<&'static T> {
+    // Acquire pairs with the Release in `make`. (A mapping is zeroed for everybody, but let it be
     // theirs.)
-    let at = slot.load(Acquire);
-    if !at.is_null() {
-        // SAFETY: a slot is null or points to a zeroed mapping of a `T`, which stays mapped.
-        return Some(unsafe { &*at });
-    }
-    if !make {
-        return None;
+    // SAFETY: a slot is null or points to a zeroed mapping of a `T`, which stays mapped.
+    unsafe { slot.load(Acquire).as_ref() }
+}
+
+/// As [`node`], made if it is not there. A zeroed mapping must be a valid node.
+#[cold]
+fn make<T>(slot: &AtomicPtr<T>) -> Option<&'static T> {
+    if let Some(node) = node(slot) {
+        return Some(node);
     }
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
@@ -105,7 +107,7 @@ fn node<T>(slot: &AtomicPtr<T>, make: bool) -> Option<&'static T> {
         sys::madvise(new.cast(), size_of::<T>(), libc::MADV_NOHUGEPAGE);
         sys::madvise(new.cast(), size_of::<T>(), libc::MADV_DONTDUMP);
     }
-    // Release pairs with the Acquire above and in other threads' attempts here.
+    // Release pairs with the Acquire in `node` and in other threads' attempts here.
     match slot.compare_exchange(core::ptr::null_mut(), new, AcqRel, Acquire) {
         // SAFETY: zeroed, which is a valid node.
         Ok(_) => Some(unsafe { &*new }),
@@ -119,9 +121,20 @@ fn node<T>(slot: &AtomicPtr<T>, make: bool) -> Option<&'static T> {
     }
 }
 
-fn leaf(address: u64, make: bool) -> Option<&'static Leaf> {
-    let top = TREE.get((address / LEAF) as usize / MIDDLE)?;
-    node(&node(top, make)?.leaves[(address / LEAF) as usize % MIDDLE], make)
+#[inline(always)]
+fn top(address: u64) -> Option<&'static AtomicPtr<Middle>> {
+    TREE.get((address / LEAF) as usize / MIDDLE)
+}
+
+/// The leaf of `address`, if there is one.
+#[inline(always)]
+fn leaf(address: u64) -> Option<&'static Leaf> {
+    node(&node(top(address)?)?.leaves[(address / LEAF) as usize % MIDDLE])
+}
+
+#[cold]
+fn make_leaf(address: u64) -> Option<&'static Leaf> {
+    make(&make(top(address)?)?.leaves[(address / LEAF) as usize % MIDDLE])
 }
 
 fn slot(leaf: &Leaf, address: u64) -> &Slot {
@@ -129,8 +142,9 @@ fn slot(leaf: &Leaf, address: u64) -> &Slot {
 }
 
 /// Records the block at `start`. False where there is no memory for it.
+#[inline(always)]
 pub fn insert(start: u64, block: Block) -> bool {
-    let Some(leaf) = leaf(start, true) else { return false };
+    let Some(leaf) = leaf(start).or_else(|| make_leaf(start)) else { return false };
     let page = start % LEAF / PAGE;
     let (begun, bit) = (&leaf.begun[page as usize / 64], 1 << (page % 64));
     if begun.load(Relaxed) & bit == 0 {
@@ -146,7 +160,7 @@ pub fn insert(start: u64, block: Block) -> bool {
 
 /// Takes the block at `start` off.
 pub fn remove(start: u64) -> Option<Block> {
-    let slot = slot(leaf(start, false)?, start);
+    let slot = slot(leaf(start)?, start);
     // Relaxed: a thread that frees a block got it from its allocator, and no other thread may use
     // it any more.
     let what = slot.what.load(Relaxed);
@@ -165,7 +179,7 @@ pub fn find(address: u64) -> Option<(u64, Block)> {
             return None;
         }
         let base = from & !(LEAF - 1);
-        if let Some((start, block)) = leaf(base, false).and_then(|leaf| last(leaf, base, from)) {
+        if let Some((start, block)) = leaf(base).and_then(|leaf| last(leaf, base, from)) {
             return (address - start < block.size).then_some((start, block));
         }
         from = base.checked_sub(1)?;

@@ -2,6 +2,7 @@
 //! that nobody initialises (`std::mutex`) and that are all first taken in one place.
 
 mod blocks;
+mod paths;
 mod stacks;
 
 use core::sync::atomic::AtomicBool;
@@ -9,9 +10,11 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::Stretch;
 
-use self::blocks::{Block, LEAST};
+use self::blocks::Block;
+pub use self::blocks::LEAST;
 use crate::os::tls;
 use crate::recorder::state;
+use crate::stack::memo::Noted;
 use crate::stack::modules;
 use crate::stack::unwind::{self, Frame};
 
@@ -30,6 +33,12 @@ pub fn start() {
     // Relaxed: nobody else is here.
     ARE_RECORDED.store(true, Relaxed);
     stacks::start();
+    paths::start();
+}
+
+/// A module was unloaded: its addresses may come to mean something else.
+pub fn forget_paths() {
+    paths::forget();
 }
 
 /// Blocks are recorded.
@@ -40,37 +49,50 @@ pub fn are_recorded() -> bool {
     ARE_RECORDED.load(Relaxed)
 }
 
-/// The program was given a block. To be inlined into the wrapper of the allocating function, so
-/// that the stack's first frame is near.
+/// The program was given a block by an allocating function that was called from `call`.
+///
+/// # Safety
+/// The call has not returned.
 #[inline(always)]
-pub fn record(block: u64, size: usize) {
-    if block != 0 && size >= LEAST {
-        record_from(Frame::here(), block, size);
+pub unsafe fn record(call: Frame, block: u64, size: usize) {
+    if block == 0 || size < LEAST {
+        return;
+    }
+    // SAFETY: the caller promises a call that has not returned.
+    let known = unsafe { paths::find(call) };
+    // SAFETY: the caller promises a call that has not returned.
+    let Some(stack) = known.or_else(|| unsafe { stack_from(call) }) else { return lost() };
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    let stretch = unsafe { tls::get().as_ref() }.map_or(Stretch(0), |thread| thread.stretch());
+    if !blocks::insert(block, Block { size: size as u64, stack, stretch }) {
+        lost();
     }
 }
 
-fn record_from(own: Frame, block: u64, size: usize) {
-    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    let stretch = unsafe { tls::get().as_ref() }.map_or(Stretch(0), |thread| thread.stretch());
-    let mut caller = own.caller();
-    // Further frames of ours may wrap the function too.
-    while let Some(frame) = caller.filter(|frame| modules::is_self(frame.pc)) {
-        caller = frame.caller();
-    }
-    let stack = caller.and_then(stack_from);
-    let recorded = stack
-        .is_some_and(|stack| blocks::insert(block, Block { size: size as u64, stack, stretch }));
-    if !recorded && let Some(header) = state::header() {
+/// A block is not recorded.
+#[cold]
+pub fn lost() {
+    if let Some(header) = state::header() {
         header.allocations_lost.fetch_add(1, Relaxed);
     }
 }
 
 /// The number of the stack from a frame on.
-fn stack_from(frame: Frame) -> Option<u32> {
+///
+/// # Safety
+/// Its call has not returned.
+#[cold]
+unsafe fn stack_from(frame: Frame) -> Option<u32> {
     let mut frames = [0; stacks::FRAMES];
-    let n = unwind::capture_from(&mut frames, frame);
+    let mut noted = Noted::new();
+    noted.begin(frame);
+    let n = unwind::capture_noting(&mut frames, frame, &mut noted);
     let (id, is_new) = stacks::intern(&frames[..n])?;
     if !is_new || frames[..n].iter().all(|&pc| modules::find(pc).is_some()) {
+        if let Some(last) = stacks::path(id) {
+            // SAFETY: the caller promises a call that has not returned.
+            unsafe { paths::keep(frame, &noted, id, last) };
+        }
         return Some(id);
     }
     // The first block of a module loaded since: once we know of the module the stack goes on.

@@ -18,7 +18,9 @@ const INDEX: usize = 2 * MOST as usize;
 const _: () = assert!(MOST <= STACKS);
 
 struct Stack {
-    len: u64,
+    len: u32,
+    /// For [`super::paths`].
+    path: AtomicU32,
     frames: [u64; FRAMES],
 }
 
@@ -111,16 +113,24 @@ fn draw(table: &Table, frames: &[u64]) -> Option<u32> {
     let stack = unsafe { &mut *table.stacks[id as usize].get() };
     let n = frames.len().min(FRAMES);
     stack.frames[..n].copy_from_slice(&frames[..n]);
-    stack.len = n as u64;
+    stack.len = n as u32;
     Some(id)
+}
+
+fn stack(id: u32) -> Option<&'static Stack> {
+    let stack = table()?.stacks.get(id as usize)?;
+    // SAFETY: published, so nobody writes it any more, except its atomic.
+    Some(unsafe { &*stack.get() })
 }
 
 /// The frames of stack `id`; none if there is no such stack.
 pub fn get(id: u32) -> &'static [u64] {
-    let Some(stack) = table().and_then(|table| table.stacks.get(id as usize)) else { return &[] };
-    // SAFETY: published, so nobody writes it any more.
-    let stack = unsafe { &*stack.get() };
-    &stack.frames[..(stack.len as usize).min(FRAMES)]
+    stack(id).map_or(&[], |stack| &stack.frames[..(stack.len as usize).min(FRAMES)])
+}
+
+/// The path of stack `id` that was kept last.
+pub fn path(id: u32) -> Option<&'static AtomicU32> {
+    stack(id).map(|stack| &stack.path)
 }
 
 #[cfg(test)]
