@@ -81,12 +81,20 @@ fn note(addr: u64, size: u64, what: u8) {
     }
     // A block may begin on the page before.
     note_page((addr / PAGE).wrapping_sub(1), what);
-    for (page, lines) in lines_of(addr, addr + size) {
-        note_page(page, what);
-        let noted = &LINES[page as usize % PAGES];
-        if noted.load(Relaxed) & lines != lines {
-            noted.fetch_or(lines, Relaxed);
+    match in_one_page(addr, addr + size) {
+        Some((page, lines)) => note_lines(page, lines, what),
+        None => {
+            lines_of(addr, addr + size).for_each(|(page, lines)| note_lines(page, lines, what));
         }
+    }
+}
+
+#[inline(always)]
+fn note_lines(page: u64, lines: u64, what: u8) {
+    note_page(page, what);
+    let noted = &LINES[page as usize % PAGES];
+    if noted.load(Relaxed) & lines != lines {
+        noted.fetch_or(lines, Relaxed);
     }
 }
 
@@ -105,7 +113,11 @@ pub fn is_page_noted(addr: u64) -> bool {
 /// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory
 /// that goes here and now was noted before it came to that.
 pub fn is_noted(from: u64, to: u64) -> bool {
-    lines_of(from, to).any(|(page, lines)| LINES[page as usize % PAGES].load(Relaxed) & lines != 0)
+    let has = |(page, lines): (u64, u64)| LINES[page as usize % PAGES].load(Relaxed) & lines != 0;
+    match in_one_page(from, to) {
+        Some(lines) => has(lines),
+        None => lines_of(from, to).any(has),
+    }
 }
 
 /// There is an object at `at`, or there was: the C library answers the end of some without a look
@@ -114,6 +126,14 @@ pub fn has_memory<T>(at: *const T) -> bool {
     let from = at as u64;
     let to = from.saturating_add(size_of::<T>() as u64);
     from != 0 && (is_noted(from, to) || readable::is_readable(at))
+}
+
+/// As [`lines_of`], for what lies in one page, as nearly everything does.
+#[inline(always)]
+fn in_one_page(from: u64, to: u64) -> Option<(u64, u64)> {
+    let (first, last) = (from / LINE, (to - 1) / LINE);
+    let lines = (!0 << (first % 64)) & (!0 >> (63 - last % 64));
+    (first / 64 == last / 64).then_some((first / 64, lines))
 }
 
 /// The pages of `[from, to)`, which is not empty, and for each the bits of its lines in there. More
@@ -137,4 +157,35 @@ pub fn seen(from: u64, to: u64) -> u8 {
     let pages = from / PAGE..=(to - 1) / PAGE;
     let most = pages.take(PAGES);
     most.fold(0, |seen, page| seen | LOCK_PAGES[page as usize % PAGES].load(Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_in_one_page_are_found_as_those_in_several() {
+        for (from, to) in
+            [(0, 1), (63, 65), (4032, 4096), (8192, 12288), (PAGE * 7 + 100, PAGE * 7 + 140)]
+        {
+            assert_eq!(
+                in_one_page(from, to).into_iter().collect::<Vec<_>>(),
+                lines_of(from, to).collect::<Vec<_>>()
+            );
+        }
+        assert_eq!(in_one_page(4095, 4097), None);
+        assert_eq!(lines_of(4095, 4097).collect::<Vec<_>>(), [(0, 1 << 63), (1, 1)]);
+    }
+
+    #[test]
+    fn what_was_noted_is_found_in_its_lines_and_no_others() {
+        // Two pages of no mapping that a test uses.
+        let at = 0x5000_0000_0fe0;
+        note(at, 64, STAMPED);
+        assert!(
+            is_noted(at, at + 1) && is_noted(at + 63, at + 64) && is_noted(at - 5000, at + 5000)
+        );
+        assert!(!is_noted(at - 64, at - 32) && !is_noted(at + 96, at + 128));
+        assert!(is_page_noted(at) && is_page_noted(at - PAGE) && is_page_noted(at + PAGE));
+    }
 }

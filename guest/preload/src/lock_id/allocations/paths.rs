@@ -42,7 +42,7 @@ struct Path {
 /// What the unwinder has read.
 #[derive(Clone, Copy)]
 struct Read {
-    /// Of a word of the stack its offset from the stack pointer. Else a [`Step`] of another kind, whose low bits differ.
+    /// For a word of the stack its offset from the stack pointer. Else a [`Step`] of another kind, whose low bits differ.
     at: u64,
     word: u64,
 }
