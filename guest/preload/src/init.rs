@@ -22,7 +22,7 @@ use crate::process::{follow, fork};
 use crate::recorder::{slow_cost, state};
 #[cfg(not(test))]
 use crate::stack::forced_unwind;
-use crate::stack::{memo, modules, python};
+use crate::stack::{cpython, memo, modules, python};
 use crate::threads::{lifetime, names, unnoticed_ends};
 use crate::{callsite, debugobjects, layouts, lockdep, lockmeter};
 
@@ -85,7 +85,7 @@ fn start() {
     ask();
     interpose::follow_internal();
     if begin(0) {
-        python::start();
+        cpython::start();
         // SAFETY: the literal is NUL terminated, and nobody else runs yet that changes the
         // environment.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {

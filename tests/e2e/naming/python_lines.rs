@@ -7,7 +7,7 @@ use crate::harness::{FOUND, Job, Scratch, check_with, tests_dir};
 use crate::kinds::semaphores::{is_python_watched, python_itself};
 
 /// Whether the lines of this Python's functions are known, which depends on its version.
-fn has_lines() -> bool {
+pub fn has_lines() -> bool {
     if !is_python_watched() {
         return false;
     }
@@ -69,4 +69,37 @@ fn python_lines_are_in_every_format_and_rule() {
         let run = lines(&["--suppressions", rules.to_str().unwrap()], "both").run();
         assert_eq!(run.code(), code, "{rule}: {}", run.stderr);
     }
+}
+
+fn known_lines(how: &str) -> Job {
+    check_with(&["--all-instances"], python_itself())
+        .arg(tests_dir().join("programs/known_lines.py"))
+        .arg(how)
+}
+
+/// The first locks and orders of some lines are looked up, the others known.
+#[test]
+fn python_lines_that_are_known_stay_apart() {
+    if !has_lines() {
+        return;
+    }
+    let run = known_lines("both").run();
+    let findings = run.findings();
+    let circles: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding["kind"] == "circular-dependency")
+        .map(|finding| finding.to_string())
+        .collect();
+    assert!(!circles.is_empty(), "{}", run.stderr);
+    for circle in &circles {
+        for place in ["known_lines.py:8 (first)", "known_lines.py:12 (second)"] {
+            assert!(circle.contains(place), "{place}: {circle}");
+        }
+        for function in ["forward", "backward"] {
+            let function = format!("\"function\":\"{function}\"");
+            assert!(circle.contains(&function), "{function}: {circle}");
+        }
+    }
+    let run = known_lines("one").run();
+    assert!(run.findings().is_empty(), "{}", run.stderr);
 }

@@ -22,7 +22,7 @@ use crate::os::{sys, tls};
 use crate::recorder::state;
 use crate::stack::memo::{self, About, Noted};
 use crate::stack::unwind::Frame;
-use crate::stack::{modules, python};
+use crate::stack::{cpython, modules, python};
 
 /// Random per ledger, never 0; what a stamp's magic is made of.
 #[unsafe(link_section = "lockwright_forked")]
@@ -586,7 +586,7 @@ unsafe fn new_lock<T: Identify>(
         born(ident, Some(home.stretch));
         return Some(ident);
     }
-    let mut frames = [0; CLASS_FRAMES + python::MOST];
+    let mut frames = [0; CLASS_FRAMES + cpython::MOST];
     let mut noted = Noted::new();
     let n = python::capture_noting(&mut frames[..CLASS_FRAMES], &mut noted);
     let captured = &frames[..n];

@@ -4,7 +4,8 @@
 //! that the unwinder reads after that. [`Noted`] has those words as offsets from the stack pointer. If
 //! each of them is what it was, the frames are the same. So they make a path in a trie: at each node the
 //! next word is read, and an edge for its value leads on. As the unwinder would, a walk reads no word before it
-//! has found those before to be the same; so each lies in a live frame.
+//! has found those before to be the same; so each lies in a live frame. Where a stack goes through CPython, the last word is
+//! the key of the interpreter's frames ([`super::python_key`]).
 //!
 //! Edges never change and are never removed: readers take no lock. Only a forked child, and a process that has unloaded
 //! a module, begin another trie. The holder of the core's lock adds edges.
@@ -12,6 +13,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::python_key;
 use super::unwind::{Frame, Reads};
 
 /// What a path leads to.
@@ -142,8 +144,12 @@ static LAST: AtomicU32 = AtomicU32::new(0);
 pub struct Step(pub u32);
 
 impl Step {
+    /// A kind of which there is no place on the stack.
+    const ELSEWHERE: u32 = 4;
     /// Nothing: the path ends.
-    const END: Self = Self(0);
+    const END: Self = Self(Self::ELSEWHERE);
+    /// The key of the interpreter's frames.
+    const INTERPRETED: Self = Self(Self::ELSEWHERE | 1);
     /// A word.
     const WORD: u32 = 1;
     /// A pointer into the stack, which counts as an offset from the stack pointer, too.
@@ -200,6 +206,11 @@ impl Noted {
         }
     }
 
+    /// All that the way depends on was noted.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// An unwinding begins at `call`.
     pub fn begin(&mut self, call: Frame) {
         (self.pc, self.rsp, self.len, self.is_whole) = (call.pc, call.rsp, 0, true);
@@ -218,6 +229,11 @@ impl Noted {
         }
         (self.steps[self.len], self.words[self.len]) = (step, word);
         self.len += 1;
+    }
+
+    /// The stack goes through the interpreter, whose frames have this key. There is nothing to note after that.
+    pub fn interpreted(&mut self, key: u64) {
+        self.push((Step::INTERPRETED, key));
     }
 
     fn step(&mut self, at: u64, kind: u32) -> Step {
@@ -281,8 +297,12 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
     loop {
         let (node, edge) = TRIE.find(from, word)?;
         let step = Step(edge.step.load(Relaxed));
-        if step == Step::END {
-            return Some(edge);
+        if step.0 & Step::ELSEWHERE != 0 {
+            if step == Step::END {
+                return Some(edge);
+            }
+            (from, word) = (node, python_key::now()?);
+            continue;
         }
         // SAFETY: all that the unwinder reads before this word is as it was when it has read this one. So it would read
         // it now, too, of the frames of a call that the caller promises.

@@ -2,11 +2,13 @@
 
 mod cfi;
 pub mod checked_read;
+pub mod cpython;
 #[cfg(not(test))]
 pub mod forced_unwind;
 pub mod memo;
 pub mod modules;
 pub mod python;
+mod python_key;
 pub mod returned;
 mod rule_cache;
 mod scratch;

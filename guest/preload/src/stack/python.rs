@@ -1,154 +1,34 @@
 //! The frames of functions that CPython runs: of which the native stack only has the interpreter's
 //! own.
 //!
-//! CPython keeps them in a list of its own for each thread. Its headers have the layout of its
-//! structures (`cpython/pystate.h`, `cpython/code.h`, `internal/pycore_frame.h` of the
-//! version; [`LAYOUTS`] has the offsets). We look at nothing of a version that is not in the table.
 //! The frames of the calling thread stay as they are while it is in a call of ours. Nonetheless
 //! nothing is followed blindly: the kernel copies what is looked at (process_vm_readv), and answers
 //! with an error where nothing is mapped, and what is to be code must be of the type of code.
 //!
-//! A walk is made where something new is recorded, never on a fast path. It costs about five system calls where the
+//! A walk is made where something new is recorded, never on a fast path. Where a stack is known, a key of the frames is
+//! enough ([`super::python_key`]). It costs about five system calls where the
 //! kernel copies: frames lie close together, and one call copies the code of all. It sees no interpreter that is loaded
 //! later than the program, by `dlopen`.
 
 use core::ffi::c_void;
 use core::mem::size_of_val;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
 use lockwright_engines::index::hash;
 use lockwright_engines::lockdep::{ASK, Place, Places};
 use lockwright_ledger::layout::PAGE;
 use lockwright_ledger::rows::interpreted_flag;
 
+use super::cpython::{
+    self, BYTES, Interpreting, LENGTH, Layout, MOST, OWNED_BY_C_STACK, STATE, TYPE,
+};
 use super::memo::Noted;
 use super::unwind::{self, Frame, Reads as _};
-use super::{checked_read, modules};
-use crate::os::{loader, sys, tls};
-
-/// Frames that are kept of a stack: as far out as one looks for who called.
-pub const MOST: usize = 8;
-
-/// Where in CPython's structures what is.
-struct Layout {
-    /// Major and minor version.
-    version: u64,
-    thread: Thread,
-    frame: Offsets,
-    code: Code,
-    text: Text,
-}
-
-/// `PyThreadState` and what leads on to the frame that runs.
-struct Thread {
-    cframe: u64,
-    current_frame: u64,
-}
-
-/// `_PyInterpreterFrame`.
-struct Offsets {
-    code: usize,
-    previous: usize,
-    prev_instr: usize,
-    /// A byte that says that a call of the interpreter's loop began with it.
-    is_entry: Option<usize>,
-    owner: usize,
-}
-
-/// `PyCodeObject`.
-struct Code {
-    first_line: usize,
-    file: usize,
-    qualified_name: usize,
-    line_table: usize,
-    instructions: u64,
-}
-
-/// Strings: where the characters lie, of those that are all ASCII and of others.
-struct Text {
-    ascii: u64,
-    other: u64,
-}
-
-static LAYOUTS: [Layout; 2] = [
-    Layout {
-        version: 0x030b,
-        thread: Thread { cframe: 56, current_frame: 8 },
-        frame: Offsets { code: 32, previous: 48, prev_instr: 56, is_entry: Some(68), owner: 69 },
-        code: Code {
-            first_line: 72,
-            file: 112,
-            qualified_name: 128,
-            line_table: 136,
-            instructions: 184,
-        },
-        text: Text { ascii: 48, other: 72 },
-    },
-    Layout {
-        version: 0x030c,
-        thread: Thread { cframe: 56, current_frame: 0 },
-        frame: Offsets { code: 0, previous: 8, prev_instr: 56, is_entry: None, owner: 70 },
-        code: Code {
-            first_line: 68,
-            file: 112,
-            qualified_name: 128,
-            line_table: 136,
-            instructions: 192,
-        },
-        text: Text { ascii: 40, other: 56 },
-    },
-];
-
-/// The same in all of these versions: `PyObject.ob_type`; `PyASCIIObject.length` and `.state`;
-/// `PyBytesObject.ob_sval`.
-const TYPE: usize = 8;
-const LENGTH: usize = 16;
-const STATE: usize = 32;
-const BYTES: u64 = 32;
-
-/// `_PyInterpreterFrame.owner` of a frame that stands for the C stack below, and for no frame of
-/// the program's (since 3.12).
-const OWNED_BY_C_STACK: u8 = 3;
+use super::{checked_read, python_key};
+use crate::os::sys;
 
 /// As long as what is looked at of a frame and of code.
 const FRAME_BYTES: usize = 72;
 const CODE_BYTES: usize = 144;
-
-static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(core::ptr::null_mut());
-/// `PyGILState_GetThisThreadState`: the calling thread's state, without a lock.
-static THREAD_STATE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-/// `_PyThreadState_UncheckedGet`: the state of the thread that has the interpreter's lock: of 3.11
-/// whichever that is, since 3.12 null in all others.
-static LOCK_HOLDER: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-/// `PyCode_Type`.
-static CODE_TYPE: AtomicU64 = AtomicU64::new(0);
-/// Where the interpreter's own code lies.
-static RANGE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-
-/// Checks whether the program is CPython, or linked with it. To be called at start, when the list
-/// of modules is there.
-pub fn start() {
-    let Some(version) = loader::anywhere(c"Py_Version") else { return };
-    // SAFETY: a constant of that type in every CPython that has it.
-    let version = unsafe { *version.cast::<u64>() } >> 16;
-    let found = LAYOUTS.iter().find(|layout| layout.version == version);
-    let (Some(layout), Some(state), Some(holder), Some(code)) = (
-        found,
-        loader::anywhere(c"PyGILState_GetThisThreadState"),
-        loader::anywhere(c"_PyThreadState_UncheckedGet"),
-        loader::anywhere(c"PyCode_Type"),
-    ) else {
-        return;
-    };
-    let Some((from, to)) = modules::range_of(state as u64) else { return };
-    RANGE[0].store(from, Relaxed);
-    RANGE[1].store(to, Relaxed);
-    CODE_TYPE.store(code as u64, Relaxed);
-    THREAD_STATE.store(state, Relaxed);
-    LOCK_HOLDER.store(holder, Relaxed);
-    // Release pairs with the Acquire in `walk`: the others are there.
-    LAYOUT.store(core::ptr::from_ref(layout).cast_mut(), Release);
-}
 
 /// As [`unwind::capture`], with the interpreter's frames.
 pub fn capture(frames: &mut [u64]) -> usize {
@@ -156,29 +36,29 @@ pub fn capture(frames: &mut [u64]) -> usize {
     asked(frames, n)
 }
 
-/// As [`unwind::capture_at`], with the interpreter's frames.
-pub fn capture_at(frames: &mut [u64], from: Option<Frame>) -> usize {
-    let n = unwind::capture_at(frames, from);
-    asked(frames, n)
-}
-
 /// As [`capture`], noting what the unwinder reads of the stack.
 pub fn capture_noting(frames: &mut [u64], noted: &mut Noted) -> usize {
-    let Some(call) = Frame::outside() else { return 0 };
+    Frame::outside().map_or(0, |call| capture_noting_at(frames, call, noted))
+}
+
+/// As [`capture_noting`], where the call is known.
+pub fn capture_noting_at(frames: &mut [u64], call: Frame, noted: &mut Noted) -> usize {
     noted.begin(call);
     let n = unwind::capture_noting(frames, call, noted);
     let all = asked(frames, n);
     if all != n {
-        // The interpreter's own memory.
-        noted.anything_else();
+        // The frames are looked up once the engine asks for them. Until then the thread stays where it is.
+        match python_key::now() {
+            Some(key) => noted.interpreted(key),
+            None => noted.anything_else(),
+        }
     }
     all
 }
 
 /// Has the interpreter's frames asked for, if the stack goes through it.
 fn asked(frames: &mut [u64], n: usize) -> usize {
-    let (from, to) = (RANGE[0].load(Relaxed), RANGE[1].load(Relaxed));
-    if to == 0 || !frames[..n].iter().any(|&pc| (from..to).contains(&pc)) {
+    if !frames[..n].iter().any(|&pc| cpython::is_own_code(pc)) {
         return n;
     }
     let n = n.min(frames.len() - 1);
@@ -197,15 +77,13 @@ struct Python {
 /// The engine's question: see [`lockwright_engines::lockdep::Interpreter`].
 #[inline(never)]
 pub fn interpret(places: &mut Places<'_>, frames: &mut [u64], n: usize) -> usize {
-    // Acquire pairs with the Release in `start`.
-    // SAFETY: null, or one of the table.
-    let Some(layout) = (unsafe { LAYOUT.load(Acquire).as_ref() }) else { return n };
-    let (state, holder) = (state_of(&THREAD_STATE), state_of(&LOCK_HOLDER));
+    let Some(Interpreting { layout, state, has_lock, in_handler }) = cpython::thread() else {
+        return n;
+    };
     let may_ask = !checked_read::is_filtered();
-    let memories = match tls::in_handler() {
-        _ if state == 0 => return n,
-        Some(false) if state == holder => Memories::KEPT,
-        None if state == holder && may_ask => Memories::kept_but_innermost(),
+    let memories = match in_handler {
+        Some(false) if has_lock => Memories::KEPT,
+        None if has_lock && may_ask => Memories::kept_but_innermost(),
         _ if may_ask => Memories::copied(),
         _ => return n,
     };
@@ -223,13 +101,6 @@ pub fn interpret(places: &mut Places<'_>, frames: &mut [u64], n: usize) -> usize
     }
     // Nothing was found: what was captured stays whole.
     if to == first { n } else { to }
-}
-
-/// What one of CPython's two functions says, once `start` has found them: the address of a thread's
-/// state, or 0.
-fn state_of(function: &AtomicPtr<c_void>) -> u64 {
-    // SAFETY: a function of that type, which reads one word and takes no lock.
-    unsafe { core::mem::transmute::<*mut c_void, extern "C" fn() -> u64>(function.load(Relaxed))() }
 }
 
 /// The innermost frames of the calling thread, whose state is at `state`.
@@ -322,7 +193,7 @@ fn codes_of(
     codes: &mut [Option<FrameCode>; MOST],
 ) {
     let mut bytes = [0; MOST * CODE_BYTES];
-    let is_code = |bytes: &[u8]| word(bytes, TYPE) == CODE_TYPE.load(Relaxed);
+    let is_code = |bytes: &[u8]| cpython::is_code_type(word(bytes, TYPE));
     let arrived = match (memories.innermost, memories.rest) {
         (Memory::Copied(thread), Memory::Copied(_)) => copied_codes(thread, list, &mut bytes),
         // Memory is read as it is: nothing further out, where one is no code.

@@ -17,6 +17,7 @@ use crate::lockdep::open_signals::{inherit_mask, now_handled, open_with};
 use crate::os::upcall::Upcall;
 use crate::os::{sys, tls};
 use crate::recorder::state;
+use crate::stack::cpython;
 
 /// A handler as the kernel calls it; one without SA_SIGINFO ignores the further arguments.
 type Handler = unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void);
@@ -89,6 +90,9 @@ pub fn translate(signal: c_int, handler: usize) -> usize {
 
 /// Remembers the program's handler; returns what to install.
 fn install(signal: c_int, handler: usize) -> usize {
+    if is_function(handler) && handler != ours() {
+        cpython::handler_begins(handler as u64);
+    }
     if !is_function(handler) || handler == ours() || state::status() == state::OFF || !is_wanted() {
         return handler;
     }
