@@ -26,7 +26,7 @@ mod recorder;
 mod segment_marks;
 mod thread;
 
-pub use crate::capture::{Capture, MAX_FRAMES};
+pub use crate::capture::{Capture, MAX_FRAMES, known_stack};
 
 pub use self::acquire::{Acquire, Ident};
 pub use self::checks::left_held::Leaving;

@@ -34,7 +34,7 @@ use self::stacks::Stacks;
 use self::syncs::Syncs;
 use self::threads::Threads;
 use super::acquire::{Acquire, Ident};
-use crate::capture::{Capture, MAX_FRAMES};
+use crate::capture::{Capture, MAX_FRAMES, known_row};
 
 pub(crate) use self::segment_list::SegmentList;
 
@@ -75,6 +75,9 @@ impl Recorder {
     pub(crate) fn captured(&mut self, capture: Capture<'_>) -> u32 {
         let mut frames = [0; MAX_FRAMES];
         let n = capture(&mut frames).min(MAX_FRAMES);
+        if let Some(stack) = known_row(&frames[..n]) {
+            return stack;
+        }
         let n = self.with_interpreted(&mut frames, n);
         self.stack(&frames[..n])
     }

@@ -6,6 +6,7 @@ use core::ffi::c_int;
 use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAMES, ThreadState};
 
+use crate::callsite::current_stack::Known;
 use crate::callsite::{self, Return};
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
@@ -145,7 +146,8 @@ pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Ret
         .chain(ident, mode)
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
         .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
-    is_known || before_slow(thread, lock, back)
+    is_known
+        || before_slow(thread, lock, back)
 }
 
 /// As [`reserve`], past wrappers where the site is not known as it is.
@@ -212,7 +214,12 @@ fn record(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
             let lock = Acquisition { site: at.id, ..lock };
             let entered = state::with_core(|core| {
                 modules::cover(core, &[site]);
-                core.enter(thread, &lock, probe, &mut |frames| python::capture_at(frames, *call))
+                let mut stack = Known::new();
+                // SAFETY: it is the call that the lock is acquired by, which has not returned.
+                let mut capture = |frames: &mut [u64]| unsafe { stack.capture(frames, *call) };
+                let entered = core.enter(thread, &lock, probe, &mut capture);
+                stack.keep(core);
+                entered
             });
             match entered {
                 Some(entered) => probe = entered,
