@@ -70,8 +70,8 @@ interpose! {
     pthread_once(2) = __pthread_once: once(pthread_once);
     call_once(2): once(call_once);
 
-    sem_init(3): call(site, semaphore::init);
-    sem_destroy(1): call(site, semaphore::destroy);
+    sem_init(3): call(site_return, semaphore::init);
+    sem_destroy(1): call(site_return, semaphore::destroy);
     sem_post(1): call(site, lockdep::semaphore::post);
     sem_trywait(1): call(site_return, lockdep::semaphore::trywait);
     sem_wait(1): engines(site_return, semaphore::wait, sync_waits::sem_wait, both_engines::sem_wait);

@@ -25,6 +25,9 @@ const GROUPS: usize = 16;
 static UNTOLD: [[AtomicU32; EDGES]; GROUPS] =
     [const { [const { AtomicU32::new(0) }; EDGES] }; GROUPS];
 
+/// An [`Edge::limit`]: no more locks begin their lives so.
+const WITHDRAWN: u32 = u32::MAX;
+
 /// Where the lives of locks begin, if their class is known.
 ///
 /// # Safety
@@ -35,7 +38,9 @@ pub unsafe fn place(about: About, call: Frame) -> Option<&'static Edge> {
         return None;
     }
     // SAFETY: the caller promises a call that has not returned.
-    unsafe { memo::find(about, call) }
+    let place = unsafe { memo::find(about, call) }?;
+    // Relaxed: a lock that begins its life at this moment may do so either way.
+    (place.limit.load(Relaxed) != WITHDRAWN).then_some(place)
 }
 
 /// A lock begins its life there: it is in no module's data and in no recorded block, and is not inherited. Its identity, and
@@ -61,7 +66,11 @@ pub fn count(place: &'static Edge) {
 
 /// The first lock of a class has begun its life by the call that `noted` is of. The caller has the core's lock.
 pub fn keep(core: &mut Core, about: About, noted: &Noted, class: u32) {
-    let Some(&Class { stack, .. }) = core.ledger().get(class) else { return };
+    let Some(&Class { stack, handed_over, .. }) = core.ledger().get(class) else { return };
+    // Withdrawn.
+    if handed_over != 0 {
+        return;
+    }
     let Some(place) = memo::keep(about, noted, [class, stack]) else { return };
     if place.limit.load(Relaxed) == 0 {
         tell(core, place);
@@ -79,12 +88,31 @@ fn tell(core: &mut Core, place: &'static Edge) {
         }
     }
     let locks = core.count_locks(place.values()[0], untold);
-    place.limit.store((locks / UNTOLD_PART / groups.max(1)).max(1), Relaxed);
+    if place.limit.load(Relaxed) != WITHDRAWN {
+        place.limit.store((locks / UNTOLD_PART / groups.max(1)).max(1), Relaxed);
+    }
+}
+
+/// A semaphore of `class` is about to prove that it is no lock: from now on the lives of others begin under the core's lock,
+/// where their row has all of them.
+pub fn withdraw(core: &mut Core, class: u32) {
+    if core.ledger().get::<Class>(class).is_none_or(|class| class.handed_over != 0) {
+        return;
+    }
+    for place in places().filter(|place| place.values()[0] == class) {
+        // Relaxed: as in `place`.
+        if place.limit.swap(WITHDRAWN, Relaxed) != WITHDRAWN {
+            tell(core, place);
+        }
+    }
+}
+
+/// Where the lives of locks begin. Other paths lead to stacks, and have no locks.
+fn places() -> impl Iterator<Item = &'static Edge> {
+    memo::all().filter(|place| place.limit.load(Relaxed) != 0)
 }
 
 /// Has the rows of all classes have all of their locks. The process ends.
 pub fn tell_all(core: &mut Core) {
-    // Those of stacks have no locks.
-    let places = memo::all().filter(|place| place.limit.load(Relaxed) != 0);
-    places.for_each(|place| tell(core, place));
+    places().for_each(|place| tell(core, place));
 }

@@ -6,6 +6,7 @@ use crate::debugobjects::Type;
 use crate::debugobjects::engine::is_on;
 use crate::debugobjects::lifetime::{self, Before};
 use crate::recorder::measured::measured_short;
+use crate::stack::unwind::Frame;
 
 /// The object of `kind` at `addr` is initialised by `call`, which answers 0 if it was.
 pub fn init(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
@@ -30,10 +31,28 @@ pub fn init_then(
 
 /// The object of `kind` at `addr` is destroyed by `call`, which answers 0 if it was.
 pub fn destroy(kind: &'static Type, addr: u64, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: no call is named, so there is none that could have returned.
+    unsafe { destroy_at(kind, addr, None, call) }
+}
+
+/// As [`destroy`], in the call `from` of the program's, if that is known.
+///
+/// # Safety
+/// That call has not returned. Its frame pointer may be anything.
+pub unsafe fn destroy_at(
+    kind: &'static Type,
+    addr: u64,
+    from: Option<Frame>,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     let before = before(|| lifetime::destroys(kind, addr));
     let result = call();
     if result == 0 {
-        measured_short(|| lifetime::destroyed(kind, addr, before, None));
+        measured_short(|| {
+            // SAFETY: the caller promises a call that has not returned.
+            let stack = unsafe { lifetime::known_place(from) };
+            lifetime::destroyed(kind, addr, before, stack);
+        });
     }
     result
 }

@@ -14,6 +14,7 @@ use crate::debugobjects::{
     Type, early_objects, faults, frames, freed_memory, object_pages, uses, waiters,
 };
 use crate::recorder::state;
+use crate::stack::unwind::Frame;
 use crate::stack::{modules, stack_bounds};
 
 /// What the first of the two steps has seen.
@@ -222,6 +223,15 @@ fn begin_before(kind: &'static Type, addr: u64) {
     if stack_bounds::has_now(addr) {
         frames::note(addr);
     }
+}
+
+/// Where the calling thread is, in the call `from` of the program's, if that stack is recorded already and wanted.
+///
+/// # Safety
+/// The call has not returned. Its frame pointer may be anything.
+pub unsafe fn known_place(from: Option<Frame>) -> Option<u32> {
+    // SAFETY: the caller promises a call that has not returned.
+    is_on().then(|| unsafe { current_stack::known_at(from) })?
 }
 
 /// Where the calling thread is. A forked child that has used no lock yet has no ledger: now it

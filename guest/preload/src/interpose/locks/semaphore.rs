@@ -15,12 +15,13 @@ use crate::os::deadline;
 type Semaphore = *mut sem_t;
 
 /// # Safety
-/// The arguments keep the contract of `sem_init`.
+/// The arguments keep the contract of `sem_init`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn init(
     s: Semaphore,
     shared: c_int,
     value: c_uint,
-    _site: u64,
+    site: u64,
+    back: Return,
 ) -> c_int {
     /// SEM_VALUE_MAX.
     const MOST: c_uint = c_int::MAX as c_uint;
@@ -35,24 +36,26 @@ pub unsafe extern "C-unwind" fn init(
         semaphore::end(s);
         real::sem_init(s, shared, value)
     };
-    // SAFETY: `sem_init` has just initialised `s`, so nobody has used it yet.
-    let then = || unsafe { semaphore::begins(s, shared, value) };
+    // SAFETY: `sem_init` has just initialised `s`, so nobody has used it yet. The stub passed the call that has not returned.
+    let then = || unsafe { semaphore::begins(s, shared, value, back.frame(site)) };
     init_destroy::init_then(&types::SEMAPHORE, s as u64, call, then)
 }
 
 /// # Safety
-/// The arguments keep the contract of `sem_destroy`.
-pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
+/// The arguments keep the contract of `sem_destroy`; the stub passes `site` and `back`.
+pub unsafe extern "C-unwind" fn destroy(s: Semaphore, site: u64, back: Return) -> c_int {
     if !lock_pages::has_memory(s) {
         // SAFETY: there is no memory, and the C library does not look; the program's own `s` goes
         // on unchanged.
         return unsafe { real::sem_destroy(s) };
     }
     // SAFETY: `s` is the program's own semaphore, which `sem_destroy` gets unchanged.
-    init_destroy::destroy(&types::SEMAPHORE, s as u64, || unsafe {
+    let call = || unsafe {
         semaphore::end(s);
         real::sem_destroy(s)
-    })
+    };
+    // SAFETY: the stub passed the call that has not returned.
+    unsafe { init_destroy::destroy_at(&types::SEMAPHORE, s as u64, back.frame(site), call) }
 }
 
 /// # Safety

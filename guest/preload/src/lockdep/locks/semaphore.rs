@@ -14,20 +14,27 @@ use lockwright_ledger::rows::{event, finding_kind, mode};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
-use crate::lock_id::identity;
+use crate::lock_id::{identity, known_births};
 use crate::lockdep::watch::{self, Blocking};
 use crate::lockdep::{cond, fast_path, handovers, left_held, misuse, release, trylocks};
 use crate::os::{sys, tls};
 use crate::recorder::measured::measured_short;
 use crate::recorder::state;
+use crate::stack::unwind::Frame;
 
 type Semaphore = *mut sem_t;
 
 /// A semaphore has been initialised. Where, if that is known.
 ///
 /// # Safety
-/// The caller's semaphore, which nobody has used yet.
-pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) -> Option<u32> {
+/// The caller's semaphore, which nobody has used yet. `call`, if it is known, has not returned; its frame pointer may be
+/// anything.
+pub unsafe fn begins(
+    s: Semaphore,
+    shared: c_int,
+    value: c_uint,
+    call: Option<Frame>,
+) -> Option<u32> {
     if state::status() != state::ACTIVE {
         return None;
     }
@@ -36,8 +43,12 @@ pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) -> Option<u32> 
         handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
         cond::forget_kept(s as u64);
         let may_be_lock = shared == 0 && value == 1 && identity::can_stamp();
-        // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet.
-        may_be_lock.then(|| unsafe { identity::begin_unless(s, Core::takes_for_none) })?
+        // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet. The caller promises that `call` has not
+        // returned.
+        may_be_lock.then(|| unsafe {
+            identity::begin_as_known(s, call)
+                .or_else(|| identity::begin_unless(s, Core::takes_for_none))
+        })?
     })
 }
 
@@ -72,7 +83,11 @@ fn lock(s: Semaphore) -> Option<(&'static mut ThreadState, Ident)> {
 fn hand_over(thread: Option<&mut ThreadState>, s: Semaphore, ident: Ident) {
     // SAFETY: the caller's semaphore. First of all, so that nobody takes it for a lock any more.
     unsafe { identity::take_stamp(s) };
-    state::with_core(|core| core.hand_over(thread, s as u64, ident));
+    state::with_core(|core| {
+        // How many of the class are locks decides about the next.
+        known_births::withdraw(core, ident.class());
+        core.hand_over(thread, s as u64, ident);
+    });
 }
 
 /// # Safety
