@@ -16,7 +16,7 @@ use crate::libc::real;
 use crate::lock_id::first_use;
 use crate::lock_id::{identity, known_births};
 use crate::lockdep::watch::{self, Blocking};
-use crate::lockdep::{cond, fast_path, handovers, left_held, misuse, release, trylocks};
+use crate::lockdep::{cond, fast_path, handovers, is_wanted, left_held, misuse, release, trylocks};
 use crate::os::{sys, tls};
 use crate::recorder::measured::measured_short;
 use crate::recorder::state;
@@ -42,7 +42,8 @@ pub unsafe fn begins(
         // Posts of other processes would not be seen.
         handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
         cond::forget_kept(s as u64);
-        let may_be_lock = shared == 0 && value == 1 && identity::can_stamp();
+        // lockmeter knows semaphores by where they are waited for.
+        let may_be_lock = shared == 0 && value == 1 && identity::can_stamp() && is_wanted();
         // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet. The caller promises that `call` has not
         // returned.
         may_be_lock.then(|| unsafe {
