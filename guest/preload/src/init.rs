@@ -272,6 +272,7 @@ fn begin(parent_token: u64) -> bool {
     // SAFETY: nobody else refers to the cache: a parent's core, which had it, is used no more in
     // its child.
     core.lend(unsafe { &mut *cache });
+    core.note_recorded_in(&lockdep::folded::RECORDED);
     if let Some(parent) = parent {
         core.inherit(parent);
     }

@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{Scratch, installed, native, program, run, under};
+use crate::harness::{Job, Scratch, installed, native, program, run, tests_dir, under};
+use crate::kinds::semaphores::python_itself;
+use crate::naming::python_lines::has_lines;
 
 /// Turns of the two runs that are compared. What comes but once is the same in both.
 const FEW: u64 = 1_000;
@@ -41,18 +43,22 @@ fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
     (many - few) as f64 / (MANY - FEW) as f64
 }
 
-/// Instructions of a loop in a run of so many turns.
-fn instructions(valgrind: &Path, way: Way<'_>, (number, name): (usize, &str), turns: u64) -> u64 {
-    let scratch = Scratch::new();
-    let counts = scratch.join("counts");
+/// Callgrind, to be given a program.
+fn by_callgrind(valgrind: &Path, way: Way<'_>, counts: &Path) -> Job {
     let job = match way {
         Some((command, options)) => under(command, options, valgrind),
         None => native(valgrind),
     };
     let mut out = std::ffi::OsString::from("--callgrind-out-file=");
-    out.push(&counts);
-    let run_by_valgrind = job
-        .args(["--tool=callgrind".as_ref(), "--quiet".as_ref(), out.as_os_str()])
+    out.push(counts);
+    job.args(["--tool=callgrind".as_ref(), "--quiet".as_ref(), out.as_os_str()])
+}
+
+/// Instructions of a loop in a run of so many turns.
+fn instructions(valgrind: &Path, way: Way<'_>, (number, name): (usize, &str), turns: u64) -> u64 {
+    let scratch = Scratch::new();
+    let counts = scratch.join("counts");
+    let run_by_valgrind = by_callgrind(valgrind, way, &counts)
         .arg(program("instructions.c"))
         .args([number.to_string(), turns.to_string()])
         .run();
@@ -98,5 +104,44 @@ fn blocks_take_few_more_instructions_than_alone() {
         assert!(more <= most, "{name}, {options:?}: {more} more instructions, {most} at most");
         // The count does see the tool.
         assert!(more >= most / 2.0, "{name}, {options:?}: {more}");
+    }
+}
+
+/// CPython's: so many instructions more than natively each takes under a command, at most. Of locks that are taken while
+/// another is held the first thousands are recorded one by one.
+const MOST_OF_PYTHON: [(&str, &str, f64); 3] =
+    [("check", "made", 4_500.0), ("check", "nested", 8_800.0), ("meter", "made", 600.0)];
+
+/// As [`instructions`], of all that `new_locks.py` does.
+fn instructions_of_python(valgrind: &Path, way: Way<'_>, what: &str, turns: u64) -> u64 {
+    let scratch = Scratch::new();
+    let counts = scratch.join("counts");
+    let run_by_valgrind = by_callgrind(valgrind, way, &counts)
+        .arg(python_itself())
+        .arg(tests_dir().join("programs/new_locks.py"))
+        .args([what.to_owned(), turns.to_string()])
+        .run();
+    assert_eq!(run_by_valgrind.code(), 0, "{}", run_by_valgrind.stderr);
+    let text = std::fs::read_to_string(&counts).expect("counts");
+    let line = text.lines().find_map(|line| line.strip_prefix("summary: ")).expect("a summary");
+    line.trim().parse().unwrap_or_else(|e| panic!("{line}: {e}"))
+}
+
+#[test]
+fn no_new_lock_of_python_takes_more_instructions_than_it_did() {
+    let Some(valgrind) = installed(&["valgrind"], "valgrind") else { return };
+    if !has_lines() {
+        return;
+    }
+    for (command, what, most) in MOST_OF_PYTHON {
+        let [natively, watched] = [None, Some((command, &[] as &[&str]))].map(|way| {
+            let [few, many] =
+                [6_000, 8_000].map(|turns| instructions_of_python(&valgrind, way, what, turns));
+            (many as f64 - few as f64) / 2_000.0
+        });
+        println!("{what}: {natively} natively, {watched} under {command}");
+        assert!(watched - natively <= most, "{what}: {natively}, {watched}; {most} more at most");
+        // The count does see the tool.
+        assert!(watched - natively > 100.0, "{what}: {natively}, {watched}");
     }
 }

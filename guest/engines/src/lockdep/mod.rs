@@ -22,6 +22,7 @@ mod ended_holds;
 mod holds;
 mod key;
 mod reclaim;
+mod recorded_locks;
 mod recorder;
 mod segment_marks;
 mod thread;
@@ -32,11 +33,12 @@ pub use self::acquire::{Acquire, Ident};
 pub use self::checks::left_held::Leaving;
 pub use self::checks::semaphore_posts::Tell;
 pub use self::core::Core;
+pub use self::recorded_locks::RecordedLocks;
 pub use self::recorder::holders::Holder;
 pub use self::recorder::misuse::Misuse;
 pub use self::recorder::naming::MAX_NAME;
 pub use self::recorder::{ASK, Interpreter, Origin, Place, Places, Round};
 pub use self::thread::{
-    Cache, Chain, DEBUG_LOCKDEP, FutexWait, Interrupted, MaskCall, Probe, Stretch, ThreadRow,
-    ThreadState, Tried, recursions,
+    Cache, Chain, DEBUG_LOCKDEP, Folded, FutexWait, Interrupted, MaskCall, Probe, Stretch,
+    ThreadRow, ThreadState, Tried, recursions,
 };

@@ -85,6 +85,26 @@ impl Usages {
         looks >= if thread.row.in_signal != 0 { LOOKS_IN_HANDLER } else { LOOKS }
     }
 
+    /// So many locks of the class are recorded in all uses that the thread makes of it that no other lock of it will be.
+    pub(crate) fn has_all(
+        &self,
+        recorder: &Recorder,
+        thread: &ThreadState,
+        lock: &Acquire,
+    ) -> bool {
+        let bits = if lock.mode & mode::READ == 0 { usage::OPEN } else { usage::OPEN_READ };
+        let mut open = thread.open_signals();
+        while open != 0 {
+            let signal = open.trailing_zeros() + 1;
+            open &= open - 1;
+            let key = uses_by(thread, lock, signal, bits);
+            if self.recorded.get(&recorder.writer, key) != Some(INSTANCES) {
+                return false;
+            }
+        }
+        thread.row.in_signal == 0
+    }
+
     /// Signals `open` may arrive from here on while the thread holds what it holds (the kernel's
     /// mark_held_locks).
     pub(crate) fn note_held(
@@ -131,8 +151,8 @@ impl Usages {
     ) {
         let class = lock.ident.class();
         let inst = u64::from(lock.ident.inst());
-        let how = u64::from(signal) << 32 | u64::from(bits);
-        let all = hash(&[u64::from(class) << 32 | u64::from(thread.id()), how]);
+        let how = how(signal, bits);
+        let all = uses_by(thread, lock, signal, bits);
         let key = hash(&[all, inst]);
         let so_far = self.recorded.get(&recorder.writer, all).unwrap_or(0);
         if so_far == INSTANCES || self.recorded.get(&recorder.writer, key).is_some() {
@@ -160,6 +180,16 @@ impl Usages {
             self.recorded.insert(&mut recorder.writer, of_class, uses + 1);
         }
     }
+}
+
+fn how(signal: u32, bits: u32) -> u64 {
+    u64::from(signal) << 32 | u64::from(bits)
+}
+
+/// The key of how many locks of the class are recorded for the thread in that use.
+fn uses_by(thread: &ThreadState, lock: &Acquire, signal: u32, bits: u32) -> u64 {
+    let class = lock.ident.class();
+    hash(&[u64::from(class) << 32 | u64::from(thread.id()), how(signal, bits)])
 }
 
 /// The program begins to handle `signals`: every thread validates its chains again.

@@ -28,6 +28,11 @@ impl WaitContexts {
         parent.any
     }
 
+    /// Acquisitions are checked.
+    pub(crate) fn has_any(&self) -> bool {
+        self.any
+    }
+
     /// Says what a thread does that waits for a lock of the class: one of [`wait_type`].
     pub(crate) fn set_wait_type(&mut self, recorder: &mut Recorder, lock: Ident, wait_type: u32) {
         let before = recorder.writer.get::<Class>(lock.class()).map_or(0, |class| class.wait_type);

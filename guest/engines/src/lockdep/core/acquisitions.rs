@@ -27,7 +27,7 @@ impl Core {
             false => probe,
         };
         let is_idle = thread.is_idle();
-        let Entered { node, has_new } = recorder.enter(thread, lock, &mut *capture);
+        let Entered { node, has_new, is_folded } = recorder.enter(thread, lock, &mut *capture);
         wait_contexts.check(recorder, thread, lock, capture);
         if node == 0 {
             return Probe { node: 0, ..probe };
@@ -42,6 +42,12 @@ impl Core {
         // The same chain is another context once others know the locks in it.
         if !has_new && is_settled && is_seen {
             thread.remember(probe.key, node);
+            let is_all = thread.row.awaited == 0
+                && !wait_contexts.has_any()
+                && (!signals_matter || usages.has_all(recorder, thread, lock));
+            if is_folded && is_all {
+                thread.remember_folded(lock, node);
+            }
         }
         Probe { key: probe.key, node, hit: true, passes }
     }

@@ -7,6 +7,7 @@ use lockwright_ledger::rows::{Thread, segment_kind};
 use super::Core;
 use crate::capture::Capture;
 use crate::lockdep::reclaim::Removal;
+use crate::lockdep::recorded_locks::RecordedLocks;
 use crate::lockdep::thread::{Cache, ThreadRow, ThreadState};
 
 impl Core {
@@ -14,6 +15,11 @@ impl Core {
     /// it would have to make pages of its ledger. What is in there is of no importance.
     pub fn lend(&mut self, cache: &'static mut Cache) {
         self.recorder.lend(cache);
+    }
+
+    /// Notes in `recorded` from now on which locks have rows. So threads may know the contexts of those that have none.
+    pub fn note_recorded_in(&mut self, recorded: &'static RecordedLocks) {
+        self.recorder.note_recorded_in(recorded);
     }
 
     /// A thread begins. Its state stays valid until [`Core::thread_exit`]. `None` where there is no

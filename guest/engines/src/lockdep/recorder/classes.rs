@@ -7,6 +7,7 @@ use super::stacks::Stacks;
 use crate::index::{Index, hash};
 use crate::lockdep::acquire::Acquire;
 use crate::lockdep::key::text_hash;
+use crate::lockdep::recorded_locks::RecordedLocks;
 
 /// What a lock's class is made from.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,8 @@ const OFFSETS_PER_STACK: u32 = 8;
 pub(super) struct Classes {
     classes: Index,
     locks: Index,
+    /// Which locks have rows, for those without the core's lock.
+    pub(super) recorded: Option<&'static RecordedLocks>,
     /// By call stack of an allocation: how many places in its blocks have locks; and those places.
     offsets: Index,
     /// By class of the process that this one was forked from: the wait type that it was given
@@ -63,6 +66,7 @@ impl Classes {
         Self {
             classes: Index::new(),
             locks: Index::new(),
+            recorded: None,
             offsets: Index::new(),
             inherited_wait_types: Index::new(),
         }
@@ -169,6 +173,9 @@ impl Classes {
     pub(super) fn lock_row(&mut self, writer: &mut Writer, held: &Acquire, segment: u32) -> u32 {
         if let Some(id) = self.recorded_lock(writer, held.ident.inst()) {
             return id;
+        }
+        if let Some(recorded) = self.recorded {
+            recorded.note(held.ident.inst());
         }
         let kind = writer.get::<Class>(held.ident.class()).map_or(0, |class| class.kind);
         let row = Lock {

@@ -22,6 +22,8 @@ pub(crate) struct Entered {
     pub(crate) node: u32,
     /// It has locks that only the thread knows.
     pub(crate) has_new: bool,
+    /// It stands for all locks of the class of which it has no context that stands for the lock alone.
+    pub(crate) is_folded: bool,
 }
 
 impl Recorder {
@@ -35,12 +37,20 @@ impl Recorder {
         // A handler's acquisition is a context of its own, with its own stack.
         let flags = if thread.in_signal() == 0 { 0 } else { node_flag::IN_HANDLER };
         if thread.is_idle() {
-            return Entered { node: self.site(lock, flags, capture), has_new: false };
+            let node = self.site(lock, flags, capture);
+            return Entered { node, has_new: false, is_folded: false };
         }
         let parent = self.place_held(thread);
         let new = self.new_on_path(thread, parent);
         let node = self.nested(parent, lock, flags | new, thread.segment(), capture);
-        Entered { node, has_new: new != 0 }
+        let is_alone = self.writer.get::<Node>(node).is_none_or(|node| node.inst != 0);
+        let is_folded = !is_alone && parent != 0 && self.notes_recorded();
+        Entered { node, has_new: new != 0, is_folded }
+    }
+
+    /// Threads can see which locks have rows.
+    fn notes_recorded(&self) -> bool {
+        self.classes.recorded.is_some()
     }
 
     /// The thread is about to acquire a lock of `class` in a chain that is new to it: makes sure that

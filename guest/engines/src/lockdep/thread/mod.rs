@@ -25,6 +25,6 @@ pub use self::row::ThreadRow;
 pub(crate) use self::row::Wait;
 pub use self::semaphore::Tried;
 pub use self::signals::Interrupted;
-pub use self::state::{Chain, Probe, ThreadState};
+pub use self::state::{Chain, Folded, Probe, ThreadState};
 pub use self::stretch::Stretch;
 pub use self::wait::FutexWait;

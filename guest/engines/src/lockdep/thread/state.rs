@@ -62,6 +62,15 @@ impl Probe {
 #[repr(transparent)]
 pub struct Chain(u64);
 
+/// What [`ThreadState::folded`] answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Folded {
+    /// The chain that the acquisition makes.
+    own: Chain,
+    /// The one that stands for the class.
+    all: Chain,
+}
+
 impl ThreadState {
     /// Row id of the thread.
     pub fn id(&self) -> u32 {
@@ -181,6 +190,56 @@ impl ThreadState {
     pub fn known(&self, chain: Chain, site: u64) -> Option<Probe> {
         let probe = self.probe_in(chain, site);
         probe.hit.then_some(probe)
+    }
+
+    /// As [`ThreadState::chain`], of all locks of the class of `ident` that have no row of their own
+    /// ([`RecordedLocks`]). To be followed by [`ThreadState::known_folded`].
+    ///
+    /// [`RecordedLocks`]: crate::lockdep::RecordedLocks
+    #[inline]
+    pub fn folded(&self, ident: Ident, mode: u16) -> Option<Folded> {
+        // What is awaited, or happens in a handler, is about single locks.
+        if self.is_idle() || self.row.awaited != 0 || self.row.in_signal != 0 {
+            return None;
+        }
+        let own = self.chain(ident, mode)?;
+        Some(Folded { own, all: self.chain_of_all(ident, mode) })
+    }
+
+    /// As [`ThreadState::known`]. What is known is of the lock's own chain. To be followed by
+    /// [`ThreadState::reserve_folded`].
+    #[inline(always)]
+    pub fn known_folded(&self, folded: &Folded, site: u64) -> Option<Probe> {
+        let probe = self.known(folded.all, site)?;
+        Some(Probe { key: key::at_site(folded.own.0, site), ..probe })
+    }
+
+    /// As [`ThreadState::reserve_in`]. From now on the lock's own chain is known, too.
+    #[inline]
+    pub fn reserve_folded(
+        &mut self,
+        folded: Folded,
+        ident: Ident,
+        mode: u16,
+        site: u64,
+        probe: Probe,
+    ) {
+        self.remember(probe.key, probe.node);
+        self.reserve_in(folded.own, ident, mode, site, probe);
+    }
+
+    /// The key begins as that of all locks of a class with nothing held does, but there is something held.
+    #[inline]
+    fn chain_of_all(&self, ident: Ident, mode: u16) -> Chain {
+        // SAFETY: the top is an entry or "nothing held".
+        let parent = unsafe { (*self.top()).key };
+        Chain(key::of_lock(parent, ident, mode, true))
+    }
+
+    /// All locks of the class that have no row of their own are in context `node` if they are acquired as `lock` is.
+    pub(crate) fn remember_folded(&mut self, lock: &Acquire, node: u32) {
+        let chain = self.chain_of_all(lock.ident, lock.mode);
+        self.remember(key::at_site(chain.0, lock.site), node);
     }
 
     /// The last step: reserves the entry.

@@ -12,6 +12,7 @@ pub mod acquire;
     path = "../../../../../lab/unpatched/fast_path.rs"
 )]
 pub mod fast_path;
+pub mod folded;
 pub mod loader_locks;
 pub mod lock_lifetime;
 pub mod mutex;

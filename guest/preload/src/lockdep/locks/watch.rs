@@ -12,7 +12,7 @@ use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::inherited::{self, Inherited};
 pub use crate::lockdep::attached_threads::{own, thread};
-use crate::lockdep::{attached_threads, fast_path, left_held, misuse, release};
+use crate::lockdep::{attached_threads, fast_path, folded, left_held, misuse, release};
 use crate::os::tls;
 use crate::os::upcall::Upcall;
 use crate::recorder::measured::{measured, measured_short};
@@ -147,6 +147,8 @@ pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Ret
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
         .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
     is_known
+        // SAFETY: the same promise.
+        || unsafe { folded::reserve(thread, &lock, back) }
         || before_slow(thread, lock, back)
 }
 
