@@ -80,6 +80,22 @@ fn ten_thousand_threads_over_a_run() {
     assert_eq!(run.count("acquisitions"), 20_000 + 4);
 }
 
+/// Threads whose rows are gone are counted still.
+#[test]
+fn threads_that_leave_nothing_behind_are_counted() {
+    let run = watched(&["visitors"]);
+    assert_only_the_last_pair(&run);
+    assert_eq!(run.count("threads"), 3_000 + 3);
+}
+
+/// The report looks at the array once, not once for each of its locks.
+#[test]
+fn the_locks_of_a_large_array_are_one_class() {
+    let run = watched(&["array"]);
+    assert_only_the_last_pair(&run);
+    assert_eq!((run.count("locks"), run.count("classes")), (100_000 + 2, 1 + 2));
+}
+
 #[test]
 fn hundreds_of_findings_each_once_and_the_worst_first() {
     let run = watched(&["circles"]);

@@ -3,7 +3,6 @@
 pub mod allocations;
 pub mod births;
 pub mod ends;
-pub mod many;
 pub mod object_types;
 pub mod objects;
 pub mod own_objects;

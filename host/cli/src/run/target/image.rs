@@ -88,7 +88,7 @@ where
     Some(Image::Elf { wide, machine: header.e_machine(endian), loader, libraries })
 }
 
-/// Of a large program only this much is read: it has megabytes of symbols.
+/// Names of the libraries that it needs. Nothing else is read: a large program has megabytes of symbols.
 fn libraries<'data, H>(
     header: &H,
     endian: Endianness,

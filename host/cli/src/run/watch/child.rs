@@ -45,15 +45,16 @@ impl Child {
         let arg0 = program.argv.first().expect("a program has a name");
         let mut command = Command::new(&program.file);
         prepare(&mut command);
-        let process = start::start(program, &command, signals.before()).map_err(|error| {
-            let file = program.file.display();
-            let code = match error.kind() {
-                io::ErrorKind::NotFound => exit::NOT_FOUND,
-                _ => exit::NOT_RUNNABLE,
-            };
-            Error::with_code(code, format!("cannot run `{file}`: {error}"))
-                .help(format!("see whether it runs without lockwright: `{}`", arg0.display()))
-        })?;
+        let process = start::start(&program.file, &program.argv, &command, signals.before())
+            .map_err(|error| {
+                let file = program.file.display();
+                let code = match error.kind() {
+                    io::ErrorKind::NotFound => exit::NOT_FOUND,
+                    _ => exit::NOT_RUNNABLE,
+                };
+                Error::with_code(code, format!("cannot run `{file}`: {error}"))
+                    .help(format!("see whether it runs without lockwright: `{}`", arg0.display()))
+            })?;
         let pidfd = pidfd::open(process.id());
         Ok(Self { process, pidfd, signals })
     }

@@ -9,10 +9,10 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-use super::child::Program;
 use super::signals::Mask;
 use lockwright_console::error::exit;
 use lockwright_console::inherited;
@@ -91,15 +91,20 @@ impl Strings {
 /// first line that names its interpreter.
 const STACK: usize = 64 << 10;
 
-/// Starts the `program` with the changes of the environment that `command` has, and with the signals
+/// Starts the program `file` as `argv` says, with the changes of the environment that `command` has, and with the signals
 /// blocked that were so `before`.
 ///
 /// # Errors
 /// If there is no room for another process, or the program cannot be executed.
-pub fn start(program: &Program, command: &Command, before: Mask) -> io::Result<Process> {
+pub fn start(
+    file: &Path,
+    argv: &[OsString],
+    command: &Command,
+    before: Mask,
+) -> io::Result<Process> {
     let job = Job {
-        file: CString::new(program.file.as_os_str().as_bytes())?,
-        argv: Strings::new(program.argv.iter().cloned())?,
+        file: CString::new(file.as_os_str().as_bytes())?,
+        argv: Strings::new(argv.iter().cloned())?,
         environment: Strings::new(environment(command))?,
         before,
         error: AtomicI32::new(0),
@@ -173,19 +178,16 @@ fn environment(command: &Command) -> impl Iterator<Item = OsString> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     /// The end of a program that is started with one variable more and one less.
     fn run(file: &str, argv: &[&str]) -> io::Result<Option<i32>> {
-        let argv = argv.iter().map(OsString::from).collect();
-        let program = Program { file: file.into(), argv };
+        let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
         let mut command = Command::new("not run");
         command.env("LW_ADDED", "a b").env_remove("PATH");
         let before = Mask::close();
         before.set();
-        let process = start(&program, &command, before)?;
+        let process = start(Path::new(file), &argv, &command, before)?;
         Ok(wait(process.pid, 0)?.and_then(|status| status.code()))
     }
 
@@ -213,7 +215,7 @@ mod tests {
     fn what_cannot_be_executed_is_an_error_and_no_process() {
         let error = run("/nowhere/at/all", &["all"]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
-        let error = run(Path::new("/proc/self/maps").to_str().unwrap(), &["maps"]).unwrap_err();
+        let error = run("/proc/self/maps", &["maps"]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 }
