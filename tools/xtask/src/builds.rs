@@ -44,5 +44,27 @@ pub(crate) fn preload_build(features: &str, quick: bool) -> Result<PathBuf, Stri
     Ok(dir.join(profile).join("liblockwright_preload.so"))
 }
 
+/// As [`preload_build`], with the same code and the lines of the sources that it comes from.
+pub(crate) fn preload_build_with_lines(quick: bool) -> Result<PathBuf, String> {
+    let dir = target_dir().join("bench-lines");
+    let text = dir.to_str().ok_or("the target directory's name is no UTF-8")?;
+    let profile = if quick { "smoke" } else { LIBRARY };
+    cargo(&[
+        "build",
+        "--profile",
+        profile,
+        "--package",
+        "lockwright-preload",
+        "--lib",
+        "--target-dir",
+        text,
+        "--config",
+        &format!("profile.{profile}.debug='line-tables-only'"),
+        "--config",
+        &format!("profile.{profile}.strip='none'"),
+    ])?;
+    Ok(dir.join(profile).join("liblockwright_preload.so"))
+}
+
 /// The profile of what is loaded into programs, or linked to them, and the directory that it is built in.
 pub(crate) const LIBRARY: &str = "library";

@@ -3,12 +3,13 @@
 //! worth. `bench programs`: whole programs and their memory, compared with Valgrind's tools. `bench
 //! swap`: whole programs on other locks. `bench lines`: the cache lines that locks touch under the
 //! engines. `bench cost`: whether reports say the truth about what the tool took. `bench births`:
-//! what is short-lived.
+//! what is short-lived. `bench account`: where the cost of that goes.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs
 //! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
 //! program itself, hence without its start and without the report afterwards, wherever it can tell.
 
+mod account;
 mod apt;
 mod arm;
 mod births;
@@ -40,6 +41,7 @@ mod workload;
 
 use clap::{Args, Subcommand};
 
+pub use account::AccountOptions;
 use arm::{Arm, Bench};
 pub use births::BirthsOptions;
 pub use comparison::BenchOptions;
@@ -81,6 +83,8 @@ pub enum What {
     Cost(CostOptions),
     /// What new locks, short threads, children and Python cost: docs/bench/births.md.
     Births(BirthsOptions),
+    /// Where the cost of new locks, short threads and children goes, in counts that add up: docs/bench/account.md.
+    Account(AccountOptions),
     /// The tables of five sets of kernel patches, published next to measured: docs/lab/tables.md.
     Tables(TablesOptions),
     /// The locks compared with those of C and C++ libraries, which are built first:
@@ -109,6 +113,9 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Cost(CostOptions { common, .. }) => (common, Box::new(cost::run)),
         What::Births(options) => {
             (&options.common, Box::new(|bench, _| births::run(bench, options)))
+        }
+        What::Account(options) => {
+            (&options.common, Box::new(|bench, _| account::run(bench, options)))
         }
         What::Tables(options) => return tables::run(options),
         What::Peers(options) => return peers::run(options),

@@ -14,6 +14,7 @@ const SMOKES: &[Smoke] = &[
     || What::Lines(BenchOptions::smoke()),
     || What::Cost(bench::CostOptions { common: BenchOptions::smoke(), write: false }),
     || What::Births(bench::BirthsOptions::smoke()),
+    || What::Account(bench::AccountOptions::smoke()),
     || What::Debugobjects(BenchOptions::smoke()),
     || What::Simulated(bench::SimulatedOptions::smoke()),
     || What::Tables(bench::TablesOptions::smoke()),
