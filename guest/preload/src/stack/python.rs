@@ -46,7 +46,8 @@ pub fn capture_noting_at(frames: &mut [u64], call: Frame, noted: &mut Noted) -> 
     noted.begin(call);
     let n = unwind::capture_noting(frames, call, noted);
     let all = asked(frames, n);
-    if all != n {
+    // A full buffer has no more elements than before.
+    if frames[..all].last() == Some(&ASK) {
         // The frames are looked up once the engine asks for them. Until then the thread stays where it is.
         match python_key::now() {
             Some(key) => noted.interpreted(key),
