@@ -107,10 +107,10 @@ fn blocks_take_few_more_instructions_than_alone() {
     }
 }
 
-/// CPython's: so many instructions more than natively each takes under a command, at most. Of locks that are taken while
-/// another is held the first thousands are recorded one by one.
-const MOST_OF_PYTHON: [(&str, &str, f64); 3] =
-    [("check", "made", 4_500.0), ("check", "nested", 10_000.0), ("meter", "made", 600.0)];
+/// CPython's: so many instructions more than natively each takes under a command, at most. Under valgrind there is room for
+/// a small ledger only, so none of these has a row of its own.
+const MOST_OF_PYTHON: [(&str, &str, f64); 2] =
+    [("check", "made", 7_000.0), ("meter", "made", 1_500.0)];
 
 /// As [`instructions`], of all that `new_locks.py` does.
 fn instructions_of_python(valgrind: &Path, way: Way<'_>, what: &str, turns: u64) -> u64 {
@@ -136,8 +136,8 @@ fn no_new_lock_of_python_takes_more_instructions_than_it_did() {
     for (command, what, most) in MOST_OF_PYTHON {
         let [natively, watched] = [None, Some((command, &[] as &[&str]))].map(|way| {
             let [few, many] =
-                [6_000, 8_000].map(|turns| instructions_of_python(&valgrind, way, what, turns));
-            (many as f64 - few as f64) / 2_000.0
+                [200, 1_000].map(|turns| instructions_of_python(&valgrind, way, what, turns));
+            (many as f64 - few as f64) / 800.0
         });
         println!("{what}: {natively} natively, {watched} under {command}");
         assert!(watched - natively <= most, "{what}: {natively}, {watched}; {most} more at most");
