@@ -10,8 +10,8 @@ use super::tracker::Tracker;
 /// Bits of an address within its chunk: a page.
 pub(super) const CHUNK_SHIFT: u32 = 12;
 
-/// Buckets: eight times the kernel's number, as programs may have ten million locks. Then a bucket has a hundred of them.
-pub(super) const BUCKETS: usize = 1 << 17;
+/// Buckets, the kernel's number.
+pub(super) const BUCKETS: usize = 1 << 14;
 
 /// Buckets of a group: a page of them.
 const GROUP: usize = 256;

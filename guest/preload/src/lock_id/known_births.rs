@@ -10,7 +10,7 @@ use lockwright_ledger::rows::Class;
 use super::numbers;
 use crate::os::tls;
 use crate::recorder::state;
-use crate::stack::memo::{self, About, EDGES, Edge, Noted};
+use crate::stack::memo::{self, About, Edge, Noted};
 use crate::stack::unwind::Frame;
 
 /// The row of a class may lack this part of its locks, as it is written to under the core's lock. So the ledger of a
@@ -19,11 +19,30 @@ const UNTOLD_PART: u32 = 64;
 
 /// Threads count apart, so that those which make locks at one place do not write to one line: by their rows' numbers, in so
 /// many groups.
-const GROUPS: usize = 16;
+const GROUPS: usize = 8;
 
-/// Locks that the class's row has not, by the group of the thread and [`Edge::index`].
-static UNTOLD: [[AtomicU32; EDGES]; GROUPS] =
-    [const { [const { AtomicU32::new(0) }; EDGES] }; GROUPS];
+/// The group of the first thread: a forked child's only one writes to no page but the edge's.
+const FIRST: usize = 0;
+
+/// Places where the groups count apart. What they take is part of the program's address space.
+const PLACES: usize = 1024;
+
+/// Locks that the class's row has not, by the group of the thread and the place's number.
+static UNTOLD: [[AtomicU32; PLACES]; GROUPS - 1] =
+    [const { [const { AtomicU32::new(0) }; PLACES] }; GROUPS - 1];
+
+/// Numbers that were given to places, from 1. A forked child goes on with them: its parent's counts stay where they are.
+static NUMBERS: AtomicU32 = AtomicU32::new(0);
+
+/// Those that threads of a group have counted: in the edge, for the first one and where the place has no number.
+#[inline]
+fn untold(place: &Edge, group: usize) -> &AtomicU32 {
+    // Relaxed: a thread that does not see the number counts in the edge.
+    match (group, place.number.load(Relaxed) as usize) {
+        (FIRST, _) | (_, 0) => &place.count,
+        (group, number) => &UNTOLD[group - 1][number - 1],
+    }
+}
 
 /// An [`Edge::limit`]: no more locks begin their lives so.
 const WITHDRAWN: u32 = u32::MAX;
@@ -58,7 +77,7 @@ pub fn count(place: &'static Edge) {
     // SAFETY: the calling thread's state, or that of all detached ones.
     let thread = unsafe { &*tls::raw() }.id();
     // Relaxed: counts, which publish nothing else.
-    let untold = UNTOLD[thread as usize % GROUPS][place.index()].fetch_add(1, Relaxed) + 1;
+    let untold = untold(place, thread.wrapping_sub(1) as usize % GROUPS).fetch_add(1, Relaxed) + 1;
     if untold >= place.limit.load(Relaxed) {
         state::with_core(|core| tell(core, place));
     }
@@ -73,21 +92,27 @@ pub fn keep(core: &mut Core, about: About, noted: &Noted, class: u32) {
     }
     let Some(place) = memo::keep(about, noted, [class, stack]) else { return };
     if place.limit.load(Relaxed) == 0 {
+        let number = NUMBERS.load(Relaxed) + 1;
+        // Relaxed: the caller has the core's lock.
+        if number as usize <= PLACES {
+            NUMBERS.store(number, Relaxed);
+            place.number.store(number, Relaxed);
+        }
         tell(core, place);
     }
 }
 
 /// Has the class's row have all of its locks.
-fn tell(core: &mut Core, place: &'static Edge) {
-    let (mut untold, mut groups) = (0, 0);
-    for count in UNTOLD.iter().map(|group| &group[place.index()]) {
+fn tell(core: &mut Core, place: &Edge) {
+    let (mut locks, mut groups) = (0, 0);
+    for count in (0..GROUPS).map(|group| untold(place, group)) {
         // Relaxed: as in `count`. Looked at first: a store would take the line from the threads of its group.
         if count.load(Relaxed) != 0 {
-            untold += count.swap(0, Relaxed);
+            locks += count.swap(0, Relaxed);
             groups += 1;
         }
     }
-    let locks = core.count_locks(place.values()[0], untold);
+    let locks = core.count_locks(place.values()[0], locks);
     if place.limit.load(Relaxed) != WITHDRAWN {
         place.limit.store((locks / UNTOLD_PART / groups.max(1)).max(1), Relaxed);
     }

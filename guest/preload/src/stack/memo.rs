@@ -39,7 +39,7 @@ impl About {
 }
 
 /// Edges that there is room for.
-pub const EDGES: usize = 1 << BITS;
+const EDGES: usize = 1 << BITS;
 const BITS: u32 = 13;
 
 /// Places where an edge may be, from that on which its hash says.
@@ -67,7 +67,9 @@ pub struct Edge {
     /// What the path leads to, if it ends here.
     values: [AtomicU32; 2],
     /// For the keeper of the value; 0 at first.
+    pub count: AtomicU32,
     pub limit: AtomicU32,
+    pub number: AtomicU32,
     /// The node of the path that was kept before, if its path ends here.
     before: AtomicU32,
 }
@@ -84,7 +86,9 @@ impl Edges {
                 step: AtomicU32::new(0),
                 word: AtomicU64::new(0),
                 values: [const { AtomicU32::new(0) }; 2],
+                count: AtomicU32::new(0),
                 limit: AtomicU32::new(0),
+                number: AtomicU32::new(0),
                 before: AtomicU32::new(0),
             }
         }; EDGES],
@@ -110,6 +114,9 @@ impl Edges {
 
     /// The node that an edge leads to, which is made if there is none.
     fn add(&self, from: u32, word: u64, step: Step, values: [u32; 2]) -> Option<u32> {
+        // A write, whatever is there: a page that is read first and written to then is two page faults in a child.
+        let first = &self.0[first_place(from, word)].from;
+        let _ = first.compare_exchange(u32::MAX, u32::MAX, Relaxed, Relaxed);
         if let Some((node, edge)) = self.find(from, word) {
             // Of another step there is none: that depends on the same words. But code can be changed.
             return (edge.step.load(Relaxed) == step.0).then_some(node);
@@ -293,6 +300,11 @@ fn first_place(from: u32, word: u64) -> usize {
 /// The call has not returned.
 #[inline]
 pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
+    // Relaxed: whether a path that is being kept now is found already does not matter. To look where there is none would be
+    // a page fault for each child.
+    if LAST.load(Relaxed) == 0 {
+        return None;
+    }
     let (mut from, mut word) = (root(about), call.pc);
     loop {
         let (node, edge) = TRIE.find(from, word)?;
@@ -312,11 +324,6 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
 }
 
 impl Edge {
-    /// Its place, below [`EDGES`]: no other edge has it, now or later.
-    pub fn index(&'static self) -> usize {
-        (core::ptr::from_ref(self) as usize - TRIE.0.as_ptr() as usize) / size_of::<Self>() % EDGES
-    }
-
     /// What was kept.
     pub fn values(&self) -> [u32; 2] {
         // Relaxed: `find` has seen the edge whole.
