@@ -11,7 +11,7 @@ use super::tracker::Tracker;
 pub(super) const CHUNK_SHIFT: u32 = 12;
 
 /// Buckets, the kernel's number.
-pub(super) const BUCKETS: usize = 1 << 14;
+const BUCKETS: usize = 1 << 14;
 
 /// Buckets of a group: a page of them.
 const GROUP: usize = 256;

@@ -252,11 +252,22 @@ impl Objects {
     }
 
     fn apply_telling(&self, local: Option<&Local>, act: Act, tell: &mut dyn FnMut(&Fault)) {
-        let Some(env) = self.env(local) else { return };
-        let Some(busy) = Local::begin(local) else { return self.lose() };
-        if let Err(trouble) = self.operate(local, &busy, &env, act, tell) {
-            self.give_up(trouble, local);
-        }
+        self.within(local, |env, busy| self.operate(local, busy, env, act, tell));
+    }
+
+    /// Runs an operation. `None`: it was not done, or not to its end.
+    #[inline]
+    pub(super) fn within<R>(
+        &self,
+        local: Option<&Local>,
+        operation: impl FnOnce(&Env, &Busy<'_>) -> Result<R, Trouble>,
+    ) -> Option<R> {
+        let env = self.env(local)?;
+        let Some(busy) = Local::begin(local) else {
+            self.lose();
+            return None;
+        };
+        operation(&env, &busy).map_err(|trouble| self.give_up(trouble, local)).ok()
     }
 
     fn operate(
@@ -374,23 +385,16 @@ impl Objects {
 
     /// What is known of an object.
     pub fn state(&self, local: Option<&Local>, type_id: u32, addr: u64) -> Option<Tracked> {
-        let env = self.env(local)?;
-        let Some(_busy) = Local::begin(local) else {
-            self.lose();
-            return None;
-        };
-        match self.bucket_of(addr, &env) {
-            Ok(chain) => {
-                // SAFETY: what a chain has is live, and changed under its lock only.
-                let tracker = unsafe { chain.find(addr, type_id).0.as_mut() }?;
+        let known = self.within(local, |env, _busy| {
+            let chain = self.bucket_of(addr, env)?;
+            // SAFETY: what a chain has is live, and changed under its lock only.
+            let tracker = unsafe { chain.find(addr, type_id).0.as_mut() };
+            Ok(tracker.map(|tracker| {
                 tracker.enter(env.patience.era);
-                Some(Tracked::from(&*tracker))
-            }
-            Err(trouble) => {
-                self.give_up(trouble, local);
-                None
-            }
-        }
+                Tracked::from(&*tracker)
+            }))
+        });
+        known.flatten()
     }
 
     /// Shows all objects, except what another thread is adding now. `see` is called under a

@@ -25,7 +25,7 @@ impl Objects {
         place: Place,
     ) -> Option<Tracked> {
         let act = Act { descr, addr, op, place, fingerprint: 0, counts: (0, 0) };
-        self.alone(local, |env| self.begin_in(local, env, &act)).flatten()
+        self.within(local, |env, _busy| self.begin_in(local, env, &act)).flatten()
     }
 
     /// Destroys the object at `addr`. False: nothing was done, since none is known that may be destroyed.
@@ -40,22 +40,7 @@ impl Objects {
         let op = Operation::Destroy;
         let act = Act { descr, addr, op, place, fingerprint, counts: (0, 0) };
         // What cannot be done now is not to be tried another way.
-        self.alone(local, |env| self.end_in(env, &act)).unwrap_or(true)
-    }
-
-    /// Runs an operation that calls nothing outside the engine. `None`: it could not be done.
-    #[inline]
-    fn alone<R>(
-        &self,
-        local: Option<&Local>,
-        operation: impl FnOnce(&Env) -> Result<R, Trouble>,
-    ) -> Option<R> {
-        let env = self.env(local)?;
-        let Some(_busy) = Local::begin(local) else {
-            self.lose();
-            return None;
-        };
-        operation(&env).map_err(|trouble| self.give_up(trouble, local)).ok()
+        self.within(local, |env, _busy| self.end_in(env, &act)).unwrap_or(true)
     }
 
     fn begin_in(

@@ -51,12 +51,8 @@ impl Objects {
         place: Place,
         found: &mut dyn FnMut(Fault),
     ) {
-        let Some(env) = self.env(local) else { return };
-        let Some(busy) = Local::begin(local) else { return self.lose() };
         let range = Range { from, to, how, place };
-        if let Err(trouble) = self.sweep(local, &busy, &env, range, found) {
-            self.give_up(trouble, local);
-        }
+        self.within(local, |env, busy| self.sweep(local, busy, env, range, found));
     }
 
     fn sweep(
