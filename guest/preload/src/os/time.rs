@@ -28,7 +28,7 @@ pub fn now_ns() -> u64 {
     read(CLOCK_MONOTONIC)
 }
 
-/// CLOCK_MONOTONIC in nanoseconds at the kernel's last tick, some milliseconds ago at most: a fifth of the price.
+/// CLOCK_MONOTONIC in nanoseconds at the kernel's last tick, some milliseconds ago at most. No counter is read for that.
 pub fn last_tick_ns() -> u64 {
     read(CLOCK_MONOTONIC_COARSE)
 }

@@ -9,11 +9,11 @@ use super::state;
 use crate::os::tls;
 
 /// One of so many short parts of a thread is timed: they are hardly longer than the clock takes.
-const SHORT_SAMPLE: u64 = 64;
+pub(super) const SHORT_SAMPLE: u64 = 64;
 
 /// As [`SHORT_SAMPLE`], once a thread has had [`MANY`]: their mean is known to some percent by then, and the clock would be
 /// an eighth of what they take.
-const SHORT_SAMPLE_OF_MANY: u64 = 512;
+pub(super) const SHORT_SAMPLE_OF_MANY: u64 = 512;
 const MANY: u64 = 1 << 14;
 
 /// Runs a part of the slow path and counts it as one entry.

@@ -156,11 +156,12 @@ pub fn cpu_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measured::{SHORT_SAMPLE, SHORT_SAMPLE_OF_MANY};
     use super::*;
 
     #[test]
     fn timed_entries_stand_for_all() {
-        for of in [SAMPLE, 64, 512] {
+        for of in [SAMPLE, SHORT_SAMPLE, SHORT_SAMPLE_OF_MANY] {
             let sum: u64 = (0..1_000_000).map(|number| sampled(number, of)).sum();
             assert!(sum.abs_diff(1_000_000) < 1000, "{sum}");
             // Neither of two kinds that alternate is preferred.
