@@ -23,16 +23,12 @@ const MOST: [(&str, [f64; 4]); 5] = [
 ];
 
 /// Loops of `malloc` and `free`, by number and name, and how many instructions a turn takes at most that it does not take
-/// natively, with these options of `check`.
-const MORE: [(usize, &str, &[&str], f64); 6] = [
-    (5, "blocks", &[], 3.0),
-    (6, "blocks_and_a_lock", &[], 11.0),
-    (7, "blocks_and_a_handler", &[], 17.0),
-    (5, "blocks", TRACKING, 220.0),
-    (6, "blocks_and_a_lock", TRACKING, 230.0),
-    (7, "blocks_and_a_handler", TRACKING, 240.0),
+/// natively: under `check`, and with `--track-allocations`.
+const MORE: [(usize, &str, [f64; 2]); 3] = [
+    (5, "blocks", [3.0, 220.0]),
+    (6, "blocks_and_a_lock", [11.0, 230.0]),
+    (7, "blocks_and_a_handler", [17.0, 240.0]),
 ];
-const TRACKING: &[&str] = &["--track-allocations"];
 
 /// How the program runs: under a command of the tool with options, or natively.
 type Way<'a> = Option<(&'a str, &'a [&'a str])>;
@@ -97,17 +93,16 @@ fn no_turn_takes_more_instructions_than_it_did() {
 #[test]
 fn blocks_take_few_more_instructions_than_alone() {
     let Some(valgrind) = installed(&["valgrind"], "valgrind") else { return };
-    let alone = [5, 6, 7].map(|number| {
-        let (_, name, ..) = MORE.iter().find(|more| more.0 == number).expect("a loop");
-        of_a_turn(&valgrind, None, number, name)
-    });
-    for (number, name, options, most) in MORE {
-        let alone = alone[number - 5];
-        let more = of_a_turn(&valgrind, Some(("check", options)), number, name) - alone;
-        println!("{name}, {options:?}: {alone} and {more}");
-        assert!(more <= most, "{name}, {options:?}: {more} more instructions, {most} at most");
-        // The count does see the tool.
-        assert!(more >= most / 2.0, "{name}, {options:?}: {more}");
+    let options: [&[&str]; 2] = [&[], &["--track-allocations"]];
+    for (number, name, most) in MORE {
+        let alone = of_a_turn(&valgrind, None, number, name);
+        for (options, most) in options.into_iter().zip(most) {
+            let more = of_a_turn(&valgrind, Some(("check", options)), number, name) - alone;
+            println!("{name}, {options:?}: {alone} and {more}");
+            assert!(more <= most, "{name}, {options:?}: {more} more instructions, {most} at most");
+            // The count does see the tool.
+            assert!(more >= most / 2.0, "{name}, {options:?}: {more}");
+        }
     }
 }
 
