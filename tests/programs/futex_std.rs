@@ -1,5 +1,6 @@
 //! Waits of `std::sync` whose numbers are known: the holder gives the mutex up only when the other
-//! thread has gone to sleep for it. `hang` has two threads take two mutexes in either order.
+//! thread has gone to sleep for it. `hang` has two threads take two mutexes in either order, and a handler of a signal, which
+//! might end that. `asleep` has none, and `channels` two threads that each wait for what the other is to send.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -101,9 +102,30 @@ fn right_then_left(right: &Mutex<u32>, left: &Mutex<u32>, both: &Barrier) {
     *left.lock().unwrap() += *right;
 }
 
+fn channels() {
+    let (to_main, from_other) = mpsc::channel::<u32>();
+    let (to_other, from_main) = mpsc::channel::<u32>();
+    let other = thread::spawn(move || to_main.send(from_main.recv().unwrap()).unwrap());
+    to_other.send(from_other.recv().unwrap()).unwrap();
+    other.join().unwrap();
+}
+
+extern "C" fn handler(_number: i32) {}
+
+unsafe extern "C" {
+    fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
+}
+
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("hang") => hang(),
+        Some("hang") => {
+            const SIGUSR2: i32 = 12;
+            // SAFETY: the handler does nothing.
+            unsafe { signal(SIGUSR2, handler) };
+            hang();
+        }
+        Some("asleep") => hang(),
+        Some("channels") => channels(),
         _ => contended(),
     }
 }

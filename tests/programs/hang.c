@@ -1,6 +1,7 @@
 /* Prints its process id, and then hangs in no circle: main holds a mutex and a rwlock and waits for a thread that waits
-   to be signalled, and nobody does. With an argument it returns instead. */
+   to be signalled, and nobody does. A handler of a signal might: so the tool waits on. With an argument it returns instead. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -33,11 +34,17 @@ static void *reader(void *unused)
 	return unused;
 }
 
+static void handler(int number)
+{
+	(void)number;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
 
 	(void)argv;
+	signal(SIGUSR2, handler);
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
 	pthread_mutex_lock(&vault);

@@ -47,7 +47,9 @@ pub fn analyse_with(
         let view = ProcessView { model: &model, sources: &sources, instances };
         let found = finders::find_all(&view, progress, &mut process.notes);
         candidates.extend(found.into_iter().map(|candidate| candidate.of_process(number)));
-        waiting.extend(unfinished_waits::find(&view, number));
+        let waits = unfinished_waits::find(&view, number);
+        process.all_waited = unfinished_waits::are_all(&model, &waits);
+        waiting.extend(waits);
         count(&model, &mut summary, &mut process);
         processes.push(process);
     }
@@ -147,6 +149,7 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         locks: header.locks_seen.saturating_sub(controls(ledger)),
         acquisitions: 0,
         contended: 0,
+        all_waited: false,
         notes,
     }
 }

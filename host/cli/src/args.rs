@@ -740,10 +740,11 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub struct CheckersArgs {
-    /// What to do with a process that has really deadlocked, after the report. The tool does nothing
-    /// as long as the process may continue: while another thread runs or sleeps with a timeout, while
-    /// a timer is armed, or if one thread unlocks what another locked. If input or a signal with a
-    /// handler may still come, it waits for half a minute.
+    /// What to do with a process that has really deadlocked, or whose threads all wait for each other
+    /// for ever, after the report. The tool does nothing as long as the process may continue: while
+    /// another thread runs or sleeps with a timeout, while a timer is armed, or if one thread unlocks
+    /// what another locked. If input or a signal with a handler may still come, it waits for half a
+    /// minute.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
 

@@ -1,6 +1,7 @@
 //! What is found in programs, with its grade, and what is no finding.
 
 pub mod advice;
+mod asleep;
 pub mod atomic_sleep;
 pub mod callbacks;
 pub mod classes;

@@ -76,14 +76,23 @@ pub fn judge(threads: &[Thread], handled: u64) -> Vec<Verdict> {
             verdicts.push(Verdict::LeftLocked { tid: thread.tid, owner });
         }
     }
-    let waits_for_ever = |thread: &Thread| {
-        wait_of(thread).is_some_and(|wait| !wait.futex.is_timed && !wait.is_shared)
-    };
-    if verdicts.is_empty() && !threads.is_empty() && threads.iter().all(waits_for_ever) {
-        let faults = FAULTS.iter().fold(0, |set, signal| set | 1u64 << (signal - 1));
-        verdicts.push(Verdict::AllWait { handlers: handled & !faults });
+    if verdicts.is_empty() && wait_for_ever(threads) {
+        verdicts.push(Verdict::AllWait { handlers: may_wake(handled) });
     }
     verdicts
+}
+
+/// Whether each thread waits for another and can be woken by none of another process, and no wait has a timeout.
+pub fn wait_for_ever(threads: &[Thread]) -> bool {
+    let waits = |thread: &Thread| {
+        wait_of(thread).is_some_and(|wait| !wait.futex.is_timed && !wait.is_shared)
+    };
+    !threads.is_empty() && threads.iter().all(waits)
+}
+
+/// Those of a set of signals with handlers that others may send to wake a thread: bit `n - 1` for signal `n`.
+pub fn may_wake(handled: u64) -> u64 {
+    handled & !FAULTS.iter().fold(0, |set, signal| set | 1u64 << (signal - 1))
 }
 
 fn wait_of(thread: &Thread) -> Option<&Wait> {
@@ -209,5 +218,18 @@ mod tests {
             assert_eq!(judge(&all, 0), []);
         }
         assert_eq!(judge(&[], 0), []);
+    }
+
+    #[test]
+    fn one_that_may_be_woken_is_enough() {
+        let own = || mutex(1, 1);
+        assert!(wait_for_ever(&[own(), own()]));
+        for state in [State::Runs, State::Sleeps(0), State::SleepsForATime(35), State::Stopped] {
+            assert!(!wait_for_ever(&[own(), thread(2, state)]));
+        }
+        let State::Waits(mut wait) = own().state else { panic!() };
+        wait.is_shared = true;
+        assert!(!wait_for_ever(&[own(), thread(2, State::Waits(wait))]));
+        assert!(!wait_for_ever(&[]));
     }
 }

@@ -4,6 +4,7 @@
 //! Nothing here reads a process by itself: its memory comes as a [`Memory`], its mappings as the
 //! text of /proc/PID/maps. The process is never stopped.
 
+pub mod asleep;
 pub mod judge;
 pub mod maps;
 pub mod memory;

@@ -44,6 +44,8 @@ pub enum Kind {
     RecursiveLocking = "recursive-locking",
     /// A lock is used both in a signal handler and with that signal open.
     InconsistentState = "inconsistent-state",
+    /// Every thread of the process waits, and nothing is left that could end a wait.
+    AllThreadsAsleep = "all-threads-asleep",
     /// Unlock of a lock that is not held, or held by another thread.
     BadUnlockBalance = "bad-unlock-balance",
     /// Memory of a held lock is freed.
@@ -102,7 +104,11 @@ impl Kind {
         use Kind::*;
         !matches!(
             self,
-            CircularDependency | JoinWithLockHeld | RecursiveLocking | InconsistentState
+            CircularDependency
+                | JoinWithLockHeld
+                | RecursiveLocking
+                | InconsistentState
+                | AllThreadsAsleep
         )
     }
 }
@@ -326,6 +332,9 @@ pub struct Process {
     pub acquisitions: u64,
     /// Acquisitions that found the lock held.
     pub contended: u64,
+    /// When it was killed, or its ledger read, each of its threads that had used a lock waited without a timeout.
+    #[serde(skip)]
+    pub all_waited: bool,
     /// What the reader should know about coverage, what is missing first.
     #[serde(skip)]
     pub notes: Vec<Note>,
@@ -389,6 +398,8 @@ pub struct Waiting {
     pub signallers: Vec<StuckSignaller>,
     /// The futex, of a wait for one.
     pub futex: Option<futex::FutexWait>,
+    /// A finding describes it.
+    pub is_told: bool,
 }
 
 /// A thread that has signalled what another waits for, and now waits for a lock which that keeps, or

@@ -39,6 +39,7 @@ pub use naming::{code_of, place_key, place_of, short_place};
 pub use order::{Crossing, Order};
 pub use sources::{Sources, Symbolise, missing_names};
 pub use thread_ends::thread_of;
+pub use threads::threads_by_id;
 use threads::{thread_info, thread_numbers};
 pub use trie::{Trie, shared};
 

@@ -25,6 +25,17 @@ pub fn thread_numbers(ledger: &Ledger) -> HashMap<u32, u32> {
     threads.iter().zip(1..).map(|(&(_, id), number)| (id, number)).collect()
 }
 
+/// The threads of a process by their ids in the kernel; of those that had one id in turn, the last.
+pub fn threads_by_id(ledger: &Ledger) -> HashMap<u32, ThreadInfo> {
+    let numbers = thread_numbers(ledger);
+    let mut all: Vec<ThreadInfo> = ledger
+        .rows::<Thread>()
+        .map(|(id, row)| thread_info(numbers.get(&id).copied().unwrap_or(id), Some(&row)))
+        .collect();
+    all.sort_by_key(|thread| thread.number);
+    all.into_iter().map(|thread| (thread.tid, thread)).collect()
+}
+
 pub fn thread_info(number: u32, row: Option<&Thread>) -> ThreadInfo {
     let Some(row) = row else {
         return ThreadInfo { name: String::new(), tid: 0, number };

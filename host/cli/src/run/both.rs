@@ -51,6 +51,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
         session.busy.tell(&mut found);
+        session.deadlocks.tell(&mut found);
         found.summary.completeness.gaps.append(&mut checked.completeness.gaps);
         checked.completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);

@@ -95,6 +95,7 @@ pub fn check(
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
         session.busy.tell(&mut found);
+        session.deadlocks.tell(&mut found);
         found.summary.completeness.gaps.append(&mut completeness.gaps);
         completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);

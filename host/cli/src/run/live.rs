@@ -8,13 +8,16 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{self, finding_kind, mode, thread_state};
 
 use super::clocks::monotonic_ns;
+use super::hang::asleep::Asleep;
 use super::hang::outlook::{Outlook, Scene};
-use super::hang::tasks::{self, Doing, Switches, Task};
+use super::hang::tasks::{self, Switches};
 use super::output::Output;
 use crate::args::OnDeadlock;
 use crate::ledger_dir::{glance_at, is_own, writer_of, writer_of_annex};
 use lockwright_analysis::analyse;
-use lockwright_analysis::finding::{Finding, Grade, Instances, Report};
+use lockwright_analysis::attached::asleep;
+use lockwright_analysis::finding::{Finding, Grade, Instances, Process, Report};
+use lockwright_analysis::model::threads_by_id;
 use lockwright_analysis::progress::Silent;
 use lockwright_console::error::{Error, Result};
 use lockwright_report::prose;
@@ -61,6 +64,8 @@ pub struct Deadlocks {
     /// Ledgers with a deadlock that may stand yet.
     suspected: HashMap<Place, Suspect>,
     told: Vec<Told>,
+    /// Processes in which every thread waits, which no ledger has as a finding.
+    asleep: Vec<Told>,
     /// There were ledgers to look at.
     saw_ledgers: bool,
     aborted: Vec<Aborted>,
@@ -104,7 +109,7 @@ pub struct Standing {
 }
 
 /// A reported deadlock, and the token of the ledger that has it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Told {
     token: Option<u64>,
     finding: Finding,
@@ -211,6 +216,55 @@ impl Deadlocks {
         shown
     }
 
+    /// Reports a process in which every thread waits for ever, and does what is to be done about it. Nothing where a deadlock
+    /// of it is recorded, or was reported.
+    ///
+    /// # Errors
+    /// If the report cannot be written.
+    pub fn conclude(
+        &mut self,
+        asleep: &Asleep,
+        action: OnDeadlock,
+        output: &mut Output,
+    ) -> Result<()> {
+        let place = Place { path: asleep.ledger.clone(), part: 0 };
+        let Some(ledger) = place.open() else { return Ok(()) };
+        let token = ledger.header().token;
+        // A cycle says more, and is final soon for the same reason.
+        if !hangs(&ledger).is_empty() || self.told.iter().any(|told| told.token == Some(token)) {
+            return Ok(());
+        }
+        let known = threads_by_id(&ledger);
+        let mut report = analyse(&[ledger], Instances::Folded, &Silent);
+        let finding = asleep::finding(&report, 0, &asleep.threads, &known);
+        report.findings = vec![finding.clone()];
+        report.waiting.clear();
+        let counts = output.judge(&report).counted().next().is_some();
+        let shown = if counts { output.show(&report, |_| true) } else { Ok(()) };
+        let told = Told { token: Some(token), finding };
+        self.told.extend(counts.then(|| told.clone()));
+        self.asleep.push(told);
+        output.note(&act(asleep.pid, action));
+        if action == OnDeadlock::Abort {
+            self.aborted.push(Aborted { pid: asleep.pid, ledger: place, when: Instant::now() });
+        }
+        shown
+    }
+
+    /// Adds to the report of the end what no ledger has: the processes in which every thread waited, unless they have gone on.
+    pub fn tell(&self, report: &mut Report) {
+        for told in &self.asleep {
+            let is_it = |process: &Process| Some(process.token) == told.token;
+            let Some(number) = report.processes.iter().position(is_it) else { continue };
+            if !report.processes[number].end.is_exit() {
+                let finding = Finding { process: Some(number), ..told.finding.clone() };
+                report.findings.insert(0, finding);
+                let of_it = report.waiting.iter_mut().filter(|it| it.process == number);
+                of_it.for_each(|waiting| waiting.is_told = true);
+            }
+        }
+    }
+
     /// Kills what has outlived its SIGABRT: a process that catches or blocks that and goes on would
     /// hang for ever. A core file in the making is let finish.
     pub fn follow_up(&mut self, output: &Output) {
@@ -301,15 +355,7 @@ impl Suspect {
         let steps = self.hangs.iter().filter_map(|hang| ledger.get::<rows::Finding>(hang.finding));
         let steps = steps.flat_map(|row| row.first_step..row.first_step.saturating_add(row.steps));
         let steps: Vec<rows::Step> = steps.filter_map(|step| ledger.get(step)).collect();
-        let others = tasks::descendants_but(pid);
-        self.others.retain(|pid, _| others.contains(pid));
-        let others_run = others.into_iter().fold(false, |run, other| {
-            let tasks = tasks::of_process(other, self.others.entry(other).or_default());
-            let runs = |task: &Task| {
-                task.moved || matches!(task.doing, Doing::Runs | Doing::SleepsForATime)
-            };
-            run || tasks.iter().any(runs)
-        });
+        let others_run = tasks::others_run(pid, &mut self.others);
         let tasks = tasks::of_process(pid, &mut self.switches);
         let scene =
             Scene { ledger, tasks: &tasks, steps: &steps, now_ns: monotonic_ns(), others_run };

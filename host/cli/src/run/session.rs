@@ -10,6 +10,7 @@ use std::time::Duration;
 use lockwright_ledger::Ledger;
 
 use super::clocks::{cpu_of_children_ns, monotonic_ns};
+use super::hang::asleep::AsleepProcesses;
 use super::hang::busy::BusyThreads;
 use super::live::Deadlocks;
 use super::output::Output;
@@ -110,6 +111,7 @@ impl<'a> Session<'a> {
         let preload = Preload::unpack(&mut dir, around)?;
         let mut deadlocks = Deadlocks::default();
         let mut busy = BusyThreads::new(plan.hang_after);
+        let mut asleep = AsleepProcesses::default();
         let cpu_before = cpu_of_children_ns();
         let follow = Follow::of(plan.args);
         unwatched::make_records(&dir)?;
@@ -134,6 +136,10 @@ impl<'a> Session<'a> {
             deadlocks.follow_up(output);
             if plan.engines.lockdep {
                 busy.poll(dir.path());
+                for process in asleep.poll(dir.path()) {
+                    let told = deadlocks.conclude(&process, plan.on_deadlock, output);
+                    told.unwrap_or_else(|error| output.warn(&error));
+                }
             }
         };
         let ended =

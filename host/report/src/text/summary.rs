@@ -60,7 +60,18 @@ fn modules(report: &Report, shown: usize) -> Vec<String> {
 
 fn found(report: &Report, shown: usize, goes_on: bool) -> String {
     if shown == 0 {
-        return if goes_on { "no further findings" } else { "no findings" }.to_owned();
+        let found = if goes_on { "no further findings" } else { "no findings" };
+        let is_told = |number: usize| {
+            report.waiting.iter().any(|waiting| waiting.process == number && waiting.is_told)
+        };
+        let mut processes = (0..).zip(&report.processes);
+        let may_hang = processes.any(|(number, process)| process.all_waited && !is_told(number));
+        return match may_hang {
+            true => format!(
+                "{found}, but it may have hung: all threads that had used a lock still waited"
+            ),
+            false => found.to_owned(),
+        };
     }
     let mut grades: Vec<(Grade, u64)> = Vec::new();
     let all = shown == report.findings.len();

@@ -11,6 +11,9 @@ use lockwright_analysis::finding::{Report, ThreadInfo, Waiting, WaitsFor};
 /// Waits told; there may be a thread for each connection.
 const MOST: usize = 20;
 
+/// Callers shown of each.
+const MOST_CALLERS: usize = 4;
+
 /// The advice for a thread that runs and holds others up.
 const SPINS: &str = "      if it waits in a loop, for a lock made of atomics, that lock is not seen: \
     annotate it with lockwright.h (docs/annotations.md, \"Locks of your own\"); --hang-after 10 shows the loop\n";
@@ -22,7 +25,7 @@ const LOOPS: &str = "      if that waits for a lock made of atomics, the lock is
 /// The section, a line for each wait and one for each holder; empty if nobody waits.
 pub fn lines(report: &Report, stacks: &Stacks) -> String {
     let mut groups: Vec<(&Waiting, u64)> = Vec::new();
-    for waiting in &report.waiting {
+    for waiting in report.waiting.iter().filter(|waiting| !waiting.is_told) {
         match groups.iter_mut().find(|(first, _)| is_alike(first, waiting)) {
             Some((_, more)) => *more += 1,
             None => groups.push((waiting, 0)),
@@ -31,6 +34,10 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
     let mut text = String::new();
     for (waiting, more) in groups.iter().take(MOST) {
         text += &format!("  {}\n", line(report, stacks, waiting));
+        // The function that waits may be one that everything waits in.
+        for caller in stacks.callers(&waiting.stack).iter().take(MOST_CALLERS) {
+            text += &format!("    {caller}\n");
+        }
         for holder in &waiting.holders {
             text += &format!("    held by {}", plain(&holder.thread.to_string()));
             text += match (holder.thread == waiting.thread, holder.waits) {
@@ -165,7 +172,7 @@ fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
         text += ", with a timeout";
     }
     if let Some(futex) = &waiting.futex {
-        text += &format!(" since {}", duration(futex.begun_ns as f64));
+        text += &format!(", begun {} after the process", duration(futex.begun_ns as f64));
     }
     let place = stacks.own(&waiting.stack).map(|place| format!(", in {place}"));
     plain(&text) + &place.unwrap_or_default()

@@ -100,6 +100,7 @@ fn waiting(kind: WaitsFor) -> Waiting {
                 stack: vec![frame()],
             }),
         }),
+        is_told: false,
         holders: vec![Holder {
             thread,
             waits: true,

@@ -6,6 +6,7 @@
 //! one the first. A lock or thread that the finding does not list is named.
 
 pub mod again;
+pub mod asleep;
 pub mod barrier;
 pub mod cycle;
 pub mod deadlock;
@@ -45,6 +46,11 @@ pub enum Fault {
     CycleAcross(Apart),
     /// The threads of the steps wait for each other.
     Deadlock,
+    /// Every thread of the process waits for another.
+    AllAsleep {
+        /// How many there are: threads that do the same at the same place are one step.
+        threads: usize,
+    },
     /// A lock that its holder takes again.
     Again(again::Fault),
     /// Locks that the handlers of signals take.
@@ -75,6 +81,8 @@ pub enum Evidence {
     Several(several::Evidence),
     /// A deadlock that threads are in.
     Deadlock(deadlock::Evidence),
+    /// A process in which every thread waits.
+    Asleep(asleep::Evidence),
     /// What comes of the second acquisition.
     Again(Again),
     /// Locks that the handlers of signals take.
@@ -107,6 +115,8 @@ pub enum Remedy {
     KeepApart,
     /// One order in every thread, or a release before each wait.
     OneOrder,
+    /// Find the wait that should have ended, and the thread that should have ended it.
+    FindTheWaker,
     /// Split the function that takes a lock again, or make the lock recursive.
     SplitFunction,
     /// Locks that the handlers of signals take.

@@ -12,7 +12,7 @@ use lockwright_ledger::rows::{
 use crate::finding::action::Action;
 use crate::finding::futex::{FutexWait, ID_BITS, LEAST_ID, Woken};
 use crate::finding::{Holder, LockInfo, StuckSignaller, Waiting, WaitsFor};
-use crate::model::LockRef;
+use crate::model::{LockRef, Model};
 use crate::process_end::ProcessEnd;
 use crate::symbolize::futexes;
 use crate::view::process_view::ProcessView;
@@ -38,6 +38,12 @@ pub fn find(view: &ProcessView<'_, '_>, process: usize) -> Vec<Waiting> {
         .collect();
     let infos = view.model.describe(view.sources, &refs).into_iter().map(|(info, _)| info);
     waiters.iter().zip(infos).map(|(row, info)| of(view, process, row, info)).collect()
+}
+
+/// Whether these waits are those of all threads, and none ends by itself.
+pub fn are_all(model: &Model<'_>, waits: &[Waiting]) -> bool {
+    let live = model.threads().filter(|row| row.state == thread_state::LIVE).count();
+    !waits.is_empty() && waits.len() == live && waits.iter().all(|wait| !wait.timed)
 }
 
 /// The process of this ledger has gone on with another.
@@ -101,6 +107,7 @@ fn of(view: &ProcessView<'_, '_>, process: usize, row: &Thread, info: LockInfo) 
             _ => Vec::new(),
         },
         futex: (kind == WaitsFor::Futex).then(|| futex(view, row)),
+        is_told: false,
     }
 }
 

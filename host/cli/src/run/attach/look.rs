@@ -28,6 +28,11 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// The machine of ELF files that can be read, and the class of those of 64 bits.
 const ELF_64: u8 = 2;
 
+/// The threads of a process that may be looked into.
+pub fn threads(pid: u32) -> Option<Vec<Thread>> {
+    look(pid).ok().map(|attached| attached.threads)
+}
+
 /// Looks at the process.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ mod look;
 mod memory;
 mod tasks;
 
-pub use look::root_of;
+pub use look::{root_of, threads};
 pub use memory::ProcessMemory;
 
 use super::ending::Ending;

@@ -155,8 +155,21 @@ pub fn sleeps_in(call: &str) -> Doing {
     if is_timed { Doing::SleepsForATime } else { Doing::AwaitsOutside }
 }
 
+/// Whether a process that descends from this one, `but` excepted, runs or will by itself. `before` are the last looks at them.
+pub fn others_run(but: u32, before: &mut HashMap<u32, Switches>) -> bool {
+    let others = descendants_but(but);
+    before.retain(|pid, _| others.contains(pid));
+    let runs =
+        |task: &Task| task.moved || matches!(task.doing, Doing::Runs | Doing::SleepsForATime);
+    // Each is looked at, for the next time.
+    others.into_iter().fold(false, |run, other| {
+        let tasks = of_process(other, before.entry(other).or_default());
+        run || tasks.iter().any(runs)
+    })
+}
+
 /// The processes that descend from this one, `but` excepted.
-pub fn descendants_but(but: u32) -> Vec<u32> {
+fn descendants_but(but: u32) -> Vec<u32> {
     let own = std::process::id();
     let parent = |pid: u32| -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -2,6 +2,7 @@
 //! remedies of one cause.
 
 mod again;
+mod asleep;
 mod barrier;
 mod cycle;
 mod deadlock;
@@ -51,6 +52,7 @@ fn title(involved: &Involved<'_>, fault: &Fault) -> String {
         Fault::Cycle => cycle::title(involved),
         Fault::CycleAcross(apart) => several::title(involved, *apart),
         Fault::Deadlock => deadlock::title(involved),
+        Fault::AllAsleep { threads } => asleep::title(involved, *threads),
         Fault::Again(fault) => fault.title(involved),
         Fault::Handler(fault) => fault.title(involved),
         Fault::Join(fault) => fault.title(involved),
@@ -67,6 +69,7 @@ fn evidence_lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::KeptApart(evidence) => evidence.lines(involved),
         Evidence::Several(evidence) => evidence.lines(involved),
         Evidence::Deadlock(evidence) => evidence.lines(involved),
+        Evidence::Asleep(evidence) => evidence.lines(involved),
         Evidence::Again(what) => vec![again::again(what)],
         Evidence::Handler(evidence) => evidence.lines(involved),
         Evidence::Join(evidence) => evidence.lines(involved),
@@ -86,6 +89,7 @@ fn remedy_lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
         Remedy::KeptApart(remedy) => remedy.lines(involved),
         Remedy::KeepApart => vec![several::keep_apart()],
         Remedy::OneOrder => vec![deadlock::one_order()],
+        Remedy::FindTheWaker => vec![asleep::find_the_waker()],
         Remedy::SplitFunction => again::split_function(),
         Remedy::Handler(remedy) => remedy.lines(involved),
         Remedy::JoinWithoutLock { end } => join::join_without_lock(involved, *end),
