@@ -17,6 +17,7 @@ pub mod leaked;
 pub mod missed;
 pub mod misuse;
 pub mod stories;
+mod try_first;
 pub mod untrue;
 pub mod verdicts;
 pub mod waits;

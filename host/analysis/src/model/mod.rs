@@ -21,6 +21,7 @@ mod sources;
 mod thread_ends;
 mod threads;
 mod trie;
+mod tried_first;
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -88,7 +89,7 @@ impl<'a> Model<'a> {
         let ledger = &sources.ledgers[index];
         // Before the contexts: this takes the more memory while it is made, and keeps the less.
         let mut classes = Classes::new(sources, index);
-        let trie = Trie::new(ledger);
+        let trie = Trie::new(ledger, sources.symbols(index));
         classes.add_thread_ends(sources, index, trie.thread_ends());
         Self {
             ledger,

@@ -8,7 +8,7 @@ use lockwright_ledger::rows::{Class, Thread, class_origin};
 
 use super::threads::{thread_info, thread_numbers};
 use crate::finding::{Frame, ModuleNote, ThreadInfo};
-use crate::symbolize::{DataSymbol, LockMember, MemberPlace, Symbols};
+use crate::symbolize::{DataSymbol, FailedTry, LockMember, MemberPlace, Symbols};
 
 /// Names for the addresses of one ledger.
 pub trait Symbolise {
@@ -23,6 +23,10 @@ pub trait Symbolise {
     /// The member of a type, or variable of a function, that the lock of a call is.
     fn lock_member(&self, _stack: u32) -> Option<LockMember> {
         None
+    }
+    /// What follows where the trylock that a stack leads to fails.
+    fn failed_try(&self, _stack: u32) -> FailedTry {
+        FailedTry::GivesUp
     }
     /// Path of a module.
     fn module_name(&self, module: u32) -> String;
@@ -45,6 +49,10 @@ impl Symbolise for Symbols<'_> {
 
     fn lock_member(&self, stack: u32) -> Option<LockMember> {
         Symbols::lock_member(self, stack)
+    }
+
+    fn failed_try(&self, stack: u32) -> FailedTry {
+        Symbols::failed_try(self, stack)
     }
 
     fn module_name(&self, module: u32) -> String {

@@ -9,12 +9,15 @@ use super::hand_overs;
 use super::interrupts::{self, Interrupts};
 use super::is_read;
 use super::thread_ends::{self, ThreadEnds};
+use super::{Symbolise, tried_first};
 
-/// The contexts of one process: those recorded, and behind them those that a signal handler would
-/// add ([`super::interrupts`]), and those that make joins dependencies ([`super::thread_ends`]).
+/// The contexts of one process: those recorded, and behind them those of waits behind tries that did not fail
+/// ([`super::tried_first`]), those that a signal handler would add ([`super::interrupts`]), and those that make joins dependencies ([`super::thread_ends`]).
 pub struct Trie {
     /// By id; a row that is not there has state 0.
     nodes: Vec<Node>,
+    /// Number of ids that the ledger has, 0 included.
+    recorded: u32,
     /// By id: hash of the set of locks on the path, the node's own included.
     sets: Vec<u64>,
     /// By id: the path is known not to name all locks that were held.
@@ -31,7 +34,7 @@ pub struct Trie {
 }
 
 impl Trie {
-    pub(super) fn new(ledger: &Ledger) -> Self {
+    pub(super) fn new(ledger: &Ledger, symbols: &dyn Symbolise) -> Self {
         let mut nodes: Vec<Node> = Vec::new();
         for (id, node) in ledger.rows::<Node>() {
             nodes.resize(id as usize, Node::default());
@@ -40,18 +43,21 @@ impl Trie {
         nodes.resize(nodes.len().max(1), Node::default());
         unfold(ledger, &mut nodes);
         hand_overs::leave_out(ledger, &mut nodes);
+        let recorded = nodes.len() as u32;
+        let tried_first = tried_first::append(ledger, symbols, &mut nodes);
         let interrupts = interrupts::append(ledger, &mut nodes);
         let thread_ends = thread_ends::append(ledger, &mut nodes, interrupts.first);
         let (sets, cut) = paths(&mut nodes);
         let runs = runs(&nodes);
-        let more = interrupts.evidence.iter().chain(&thread_ends.evidence).copied();
+        let more = interrupts.evidence.iter().chain(&thread_ends.evidence);
+        let more = more.chain(&tried_first.evidence).copied();
         let (first, segments) = evidence(ledger, more, nodes.len());
         let written = nodes.iter().filter(|n| n.state != 0 && !is_read(n.mode)).map(|n| n.class);
         let written = written.collect();
-        Self { sets, cut, runs, first, segments, written, interrupts, thread_ends, nodes }
+        Self { recorded, sets, cut, runs, first, segments, written, interrupts, thread_ends, nodes }
     }
 
-    /// Number of ids that were recorded, 0 included.
+    /// Number of ids that were recorded, 0 included, and those that waits behind tries add ([`super::tried_first`]).
     pub fn len(&self) -> u32 {
         self.interrupts.first
     }
@@ -87,7 +93,7 @@ impl Trie {
     /// Chains of two locks and more.
     pub fn chains(&self) -> u64 {
         let is_chain = |n: &&Node| n.parent != 0 && is_acquisition(n);
-        self.nodes[..self.len() as usize].iter().filter(is_chain).count() as u64
+        self.nodes[..self.recorded as usize].iter().filter(is_chain).count() as u64
     }
 
     /// The signal whose handler would acquire in context `id`; `None` for what was recorded.

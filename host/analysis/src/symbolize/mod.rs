@@ -10,6 +10,7 @@ mod debug_info;
 pub mod debuginfod;
 mod demangle;
 pub mod elf;
+mod failed_try;
 pub mod futexes;
 mod generated;
 mod image;
@@ -43,6 +44,7 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::Module;
 
 pub use debug_file::DebugDirs;
+pub use failed_try::FailedTry;
 pub use image::{BEGINNINGS, has_dwarf};
 pub use lock_member::LockMember;
 pub use members::MemberPlace;
@@ -122,6 +124,7 @@ pub struct Symbols<'l> {
     by_row: RefCell<HashMap<u32, Rc<Image>>>,
     by_pc: RefCell<HashMap<(u32, u64), Frames>>,
     by_stack: RefCell<HashMap<u32, Frames>>,
+    failed_tries: RefCell<HashMap<(u32, u64), FailedTry>>,
     notes: RefCell<BTreeSet<ModuleNote>>,
 }
 
@@ -142,6 +145,7 @@ impl<'l> Symbols<'l> {
             by_row: RefCell::default(),
             by_pc: RefCell::default(),
             by_stack: RefCell::default(),
+            failed_tries: RefCell::default(),
             notes: RefCell::default(),
         }
     }
@@ -226,6 +230,31 @@ impl<'l> Symbols<'l> {
     pub fn member(&self, module_id: u32, start: u64, offset: u64) -> Option<MemberPlace> {
         let module = self.ledger.get::<Module>(module_id)?;
         self.image(module_id, &module).member(start, offset)
+    }
+
+    /// What follows where the trylock that a stack leads to fails, as far as the code of its caller tells.
+    pub fn failed_try(&self, stack_id: u32) -> FailedTry {
+        let (addresses, epoch) = self.ledger.stack(stack_id).unwrap_or_default();
+        let of_code = addresses.into_iter().find(|&it| Inner::of(self.ledger, it).is_none());
+        let Some(address) = of_code else { return FailedTry::GivesUp };
+        let after = || {
+            let (row, module) = self.modules.at(address.saturating_sub(1), epoch)?;
+            let frames = self.return_address(address, epoch);
+            let code = frames.iter().find(|frame| !frame.inlined)?;
+            let offset = address.wrapping_sub(module.bias);
+            if let Some(&known) = self.failed_tries.borrow().get(&(*row, offset)) {
+                return Some(known);
+            }
+            let is_same = self.image(*row, module).status == Status::Same;
+            let start = code.function_offset.and_then(|within| offset.checked_sub(within));
+            let function = start.zip(code.function_size);
+            let path = PathBuf::from(OsStr::from_bytes(&self.ledger.raw_text(module.path)));
+            let follows = failed_try::after(&path, offset, function).filter(|_| is_same);
+            let follows = follows.unwrap_or_default();
+            self.failed_tries.borrow_mut().insert((*row, offset), follows);
+            Some(follows)
+        };
+        after().unwrap_or_default()
     }
 
     /// Path of module row `module_id`, empty if there is no such row.

@@ -37,6 +37,24 @@ fn is_part_of_wrapper(stack: &[Frame]) -> bool {
     stack.first().is_some_and(is_lock_wrapper) || code.is_some_and(is_lock_wrapper)
 }
 
+/// Whether the frame is of a function that takes several locks together: it waits for one, tries the others, and lets all go
+/// before it waits for the one that it could not have.
+pub fn takes_several(frame: &Frame) -> bool {
+    let name = frame.function.as_deref().map(normalise);
+    name.is_some_and(|name| SEVERAL.contains(&name.as_str()))
+}
+
+/// Such functions: libstdc++'s, libc++'s and Boost's.
+const SEVERAL: &[&str] = &[
+    "std::lock",
+    "std::lock_impl",
+    "std::scoped_lock::scoped_lock",
+    "std::lock_first",
+    "boost::lock",
+    "boost::detail::lock_impl",
+    "boost::detail::lock_helper",
+];
+
 /// Functions whose name the rules below do not catch.
 const EXACT: &[&str] = &[
     // C++ standard library

@@ -1,0 +1,61 @@
+//! Locks that are tried first, and waited for only if that fails: they count as waited for in a run in which no try failed,
+//! if the code after the try says so. And functions that take several locks together.
+
+use crate::harness::{FOUND, build, check};
+
+/// How the compiler optimises; the last is without symbols, too.
+const LEVELS: [&[&str]; 5] = [&["-O0"], &["-O1"], &["-O2"], &["-O3"], &["-O2", "-s"]];
+const LIKELY: (&str, &str) = ("circular-dependency", "likely");
+
+#[test]
+fn locks_that_try_first_wait() {
+    for level in LEVELS {
+        let program = build("try_first.c", level);
+        for how in ["waits", "spins", "semaphores"] {
+            let run = check(&program).arg(how).run();
+            assert_eq!(run.verdicts(), [LIKELY], "{level:?} {how}: {}", run.stderr);
+            assert_eq!(run.code(), FOUND);
+        }
+    }
+}
+
+#[test]
+fn those_that_wait_for_a_time_may() {
+    for level in LEVELS {
+        let run = check(build("try_first.c", level)).arg("timed").run();
+        let possible = (LIKELY.0, "possible");
+        assert_eq!((run.verdicts(), run.code()), (vec![possible], 0), "{level:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn those_that_give_up_or_back_off_do_not() {
+    for level in LEVELS {
+        let program = build("try_first.c", level);
+        for how in ["gives-up", "backs-off", "sometimes"] {
+            let run = check(&program).arg(how).run();
+            let found = (run.verdicts(), run.code());
+            assert_eq!(found, (vec![], 0), "{level:?} {how}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn locks_that_are_taken_together_are_each_waited_for() {
+    // Without symbols, what is inlined looks like what the caller takes itself.
+    for level in &LEVELS[..4] {
+        let program = build("lock_together.cc", &[&["-std=c++20"], *level].concat());
+        let run = check(&program).run();
+        assert_eq!(
+            (run.verdicts(), run.code()),
+            (vec![LIKELY], FOUND),
+            "{level:?}: {}",
+            run.stderr
+        );
+        for how in ["fixed", "apart"] {
+            let run = check(&program).arg(how).run();
+            let found = (run.verdicts(), run.code());
+            assert_eq!(found, (vec![], 0), "{level:?} {how}: {}", run.stderr);
+        }
+    }
+}
