@@ -21,6 +21,11 @@ const TOLD: &[Row] = &[
     ("join_held.c", "signals", &[("join-with-lock-held", "likely")]),
     ("join_held.c", "users", &[("join-with-lock-held", "possible")]),
     ("join_held.c", "enters", &[("join-with-lock-held", "possible")]),
+    ("join_again.c", "again", &[("join-with-lock-held", "likely")]),
+    ("join_again.c", "counted", &[("join-with-lock-held", "possible")]),
+    ("join_again.c", "died", &[]),
+    ("join_again.c", "consistent", &[]),
+    ("join_again.c", "lived", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "kept", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "fixed", &[]),
 ];

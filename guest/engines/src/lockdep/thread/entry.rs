@@ -22,6 +22,8 @@ use crate::lockdep::acquire::Ident;
 /// it.
 pub(crate) const CLOSER: u32 = 1 << 31;
 
+/// [`Held::flags`]: its last owner died, as this one knows.
+pub(crate) const OWNER_DIED: u16 = 1 << 7;
 /// [`Held::flags`]: has a [`Hold`].
 ///
 /// [`Hold`]: lockwright_ledger::rows::Hold

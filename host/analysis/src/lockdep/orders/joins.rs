@@ -99,7 +99,7 @@ impl Ends {
                     Evidence::Join(join::Evidence::SignalsAtItsEnd { end, place }),
                 );
             }
-            if let Some(function) = deciding(model, acquisitions[before]) {
+            if let Some(function) = deciding(model, acquisitions[before], joined) {
                 at_most(
                     Grade::Possible,
                     Evidence::Join(join::Evidence::PassedWithoutJoin { end, function }),
@@ -203,8 +203,9 @@ fn last_signal_holding(model: &Model<'_>, group: u32, thread: u32) -> Option<u32
 }
 
 /// The function that took the lock which the joiner holds, and from which it joins, where that lock was
-/// taken in the same place without a join: by another thread, or before.
-fn deciding(model: &Model<'_>, joiner: Acquisition) -> Option<String> {
+/// taken in the same place without a join: by another thread, or before. While `joined` did not exist yet there was nothing to
+/// decide.
+fn deciding(model: &Model<'_>, joiner: Acquisition, joined: u32) -> Option<String> {
     let node = |id| model.trie.node(id).copied();
     let (held, join) = (node(joiner.context.held)?, node(joiner.context.acquired)?);
     let taken = model.symbols.stack(held.stack);
@@ -216,7 +217,11 @@ fn deciding(model: &Model<'_>, joiner: Acquisition) -> Option<String> {
     let place = model.place(held.stack);
     // In one segment: by other callers, and first so before this.
     let is_earlier = |id: u32, node: &Node| id < joiner.context.held && node.stack != held.stack;
+    let created = model.ledger.get::<Thread>(joined).map_or(0, |row| row.parent_segment);
+    let is_too_early =
+        |segment: u32| created != 0 && (segment == created || model.order.before(segment, created));
     let is_other_pass = |id: u32, node: &Node, segment: u32| match model.order.thread(segment) {
+        _ if is_too_early(segment) => false,
         Some(thread) if thread == joiner.thread => {
             segment < joiner.segment || segment == joiner.segment && is_earlier(id, node)
         }
