@@ -52,7 +52,7 @@ fn at(function: &str, file: &str, line: u32, column: u32) -> Frame {
         function_size: None,
         inlined: false,
         wraps: false,
-        makes: false,
+        is_no_wrapper: false,
     }
 }
 

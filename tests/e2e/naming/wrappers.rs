@@ -58,3 +58,13 @@ fn reports_read_well() {
     golden("wrapper-two-levels", check(program("wrappers.c")).arg("two"));
     golden("wrapper-lock-guard", check(build("lock_guards.cc", &["-O0"])));
 }
+
+/// Such a function is where the locks are taken, in text and in all other formats.
+#[test]
+fn a_function_that_holds_one_lock_and_takes_another_is_no_wrapper() {
+    let run = check(program("named_lock.c")).run();
+    assert_eq!((run.verdicts(), run.code()), (vec![("circular-dependency", "likely")], FOUND));
+    for words in ["acquires `big` in unixLock", "pthread_mutex_lock(&big);", "in closes"] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+}

@@ -32,7 +32,8 @@ pub struct Frame {
     /// The function was seen to return with the lock that it was called for.
     #[serde(skip)]
     pub wraps: bool,
-    /// The function made many locks in the run, each at a place of its own.
+    /// The function is no wrapper, whatever its name: in the run it made many locks, each at a place of its own, or held a lock
+    /// of its own while it took another.
     #[serde(skip)]
-    pub makes: bool,
+    pub is_no_wrapper: bool,
 }

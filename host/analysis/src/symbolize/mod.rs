@@ -13,6 +13,7 @@ pub mod elf;
 mod failed_try;
 pub mod futexes;
 mod generated;
+mod holders;
 mod image;
 mod interpreted;
 pub mod lock_expression;
@@ -51,6 +52,7 @@ pub use members::MemberPlace;
 
 /// File name of the preload library once it is unpacked: how its own frames are known from others.
 pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";
+use holders::Holders;
 use image::{Image, Status};
 use interpreted::{Inner, woven};
 use makers::Makers;
@@ -121,6 +123,7 @@ pub struct Symbols<'l> {
     images: Rc<Images>,
     seen_wrappers: HashSet<u64>,
     makers: OnceCell<Makers>,
+    holders: OnceCell<Holders>,
     by_row: RefCell<HashMap<u32, Rc<Image>>>,
     by_pc: RefCell<HashMap<(u32, u64), Frames>>,
     by_stack: RefCell<HashMap<u32, Frames>>,
@@ -142,6 +145,7 @@ impl<'l> Symbols<'l> {
             images,
             seen_wrappers: seen_wrappers::addresses(ledger),
             makers: OnceCell::new(),
+            holders: OnceCell::new(),
             by_row: RefCell::default(),
             by_pc: RefCell::default(),
             by_stack: RefCell::default(),
@@ -160,6 +164,10 @@ impl<'l> Symbols<'l> {
         let makers = self.makers.get_or_init(|| {
             Makers::new(self.ledger, |address, epoch| self.return_address(address, epoch))
         });
+        let holders = self.holders.get_or_init(|| {
+            let frames = |address, epoch| self.return_address(address, epoch);
+            Holders::new(self.ledger, &self.seen_wrappers, frames)
+        });
         let mut frames = Vec::with_capacity(addresses.len());
         let mut inner = Vec::new();
         let mut wraps = true;
@@ -172,8 +180,8 @@ impl<'l> Symbols<'l> {
             wraps &= self.seen_wrappers.contains(&address);
             let inlined = self.return_address(address, epoch);
             frames.extend(inlined.iter().map(|frame| {
-                let makes = makers.has(frame);
-                Frame { wraps, makes, ..frame.clone() }
+                let is_none = makers.has(frame) || holders.has(frame);
+                Frame { wraps, is_no_wrapper: is_none, ..frame.clone() }
             }));
         }
         let frames: Rc<[Frame]> = woven(frames, inner).into();

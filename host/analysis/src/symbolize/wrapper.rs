@@ -5,7 +5,7 @@
 //! and that in turn from a guard's constructor. The tables below know the common libraries by name
 //! and the rest by how such functions are named everywhere. What the run itself showed to be a
 //! wrapper ([`super::seen_wrappers`]) is one without a look at its name, and what it showed to make
-//! many locks ([`super::makers`]) is none whatever its name.
+//! many locks ([`super::makers`]), or to hold a lock of its own while it takes another ([`super::holders`]), is none whatever its name.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::finding::Frame;
 /// Whether the frame is only a wrapper round a call on a lock or condition variable: taking,
 /// waiting or creating. A frame without a function name is one only if the run showed it.
 pub fn is_lock_wrapper(frame: &Frame) -> bool {
-    frame.wraps || (!frame.makes && frame.function.as_deref().is_some_and(is_wrapper_name))
+    frame.wraps || (!frame.is_no_wrapper && frame.function.as_deref().is_some_and(is_wrapper_name))
 }
 
 /// The first frame that is not a wrapper; the innermost one if all are.

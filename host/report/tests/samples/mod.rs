@@ -26,7 +26,7 @@ fn frame() -> Frame {
         function_size: None,
         inlined: true,
         wraps: false,
-        makes: false,
+        is_no_wrapper: false,
     }
 }
 
