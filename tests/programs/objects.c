@@ -67,6 +67,15 @@ static void never_spin(void)
 	pthread_spin_destroy(&spin);
 }
 
+static void tried_spin(void)
+{
+	pthread_spinlock_t *garbage = malloc(sizeof *garbage);
+
+	memset((void *)garbage, 0x55, sizeof *garbage);
+	pthread_spin_trylock(garbage);
+	free((void *)garbage);
+}
+
 /* Used after they were destroyed. */
 
 static void dead_cond(void)
@@ -401,7 +410,7 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	CASE(twice_mutex), CASE(twice_cond), CASE(twice_sem),
-	CASE(never_mutex), CASE(never_sem), CASE(never_spin),
+	CASE(never_mutex), CASE(never_sem), CASE(never_spin), CASE(tried_spin),
 	CASE(dead_cond), CASE(dead_sem), CASE(dead_spin),
 	CASE(again_rwlock), CASE(again_cond),
 	CASE(active_cond), CASE(active_sem), CASE(active_barrier),

@@ -12,6 +12,7 @@ const CERTAIN: &[(&str, &str)] = &[
     ("never_mutex", "object-uninitialised"),
     ("never_sem", "object-uninitialised"),
     ("never_spin", "object-uninitialised"),
+    ("tried_spin", "object-uninitialised"),
     ("dead_cond", "use-after-destroy"),
     ("dead_sem", "use-after-destroy"),
     ("dead_spin", "use-after-destroy"),

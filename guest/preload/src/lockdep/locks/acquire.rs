@@ -151,5 +151,9 @@ unsafe fn try_acquire<L: Watched>(lock: *mut L, mode: u16, site: u64, back: Retu
         // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
         unsafe { watch::tried_past(thread, acquired, back) };
     }
+    if result != 0 {
+        // SAFETY: the caller promises its lock, which it has just tried.
+        unsafe { watch::refused(lock) };
+    }
     result
 }

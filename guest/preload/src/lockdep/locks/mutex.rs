@@ -420,9 +420,12 @@ unsafe fn trylock_slow(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
         // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
         unsafe { watch::tried_past(thread, lock, back) };
     }
-    if result == libc::EINVAL {
+    match result {
         // Tells if it was destroyed.
-        let _ = watch::subject(m);
+        libc::EINVAL => drop(watch::subject(m)),
+        // SAFETY: the program's own mutex, which the call under way has tried.
+        libc::EBUSY => unsafe { watch::refused(m) },
+        _ => {}
     }
     result
 }

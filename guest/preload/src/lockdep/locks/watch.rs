@@ -445,6 +445,20 @@ pub unsafe fn tried_past(thread: &mut ThreadState, lock: Acquisition, back: Retu
     }
 }
 
+/// A try has failed. If the lock was never met before, its bytes may be no lock's.
+///
+/// # Safety
+/// `lock` points to the caller's lock, of which the call under way has not returned.
+#[cold]
+pub unsafe fn refused<T: Identify>(lock: *const T) {
+    // SAFETY: the caller promises its lock, whose stamp is read, and whose memory tells its kind.
+    unsafe {
+        if !tls::get().is_null() && identity::known(lock).is_none() {
+            first_use::tell(lock);
+        }
+    }
+}
+
 /// The lock at `address` has been unlocked. It may be gone by now: only its address is used.
 #[inline(always)]
 pub fn released(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
