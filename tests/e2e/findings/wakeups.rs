@@ -3,7 +3,7 @@
 
 use crate::findings::missed::{Row, is_told};
 use crate::golden::golden;
-use crate::harness::{check, program};
+use crate::harness::{check, check_with, program};
 
 const KEPT: &str = "wait-with-lock-held";
 
@@ -52,6 +52,21 @@ fn a_wait_for_a_semaphore_that_keeps_what_who_posts_takes() {
 #[test]
 fn a_signal_without_the_mutex() {
     golden("lost-wakeup", check(program("lost_wakeup_flag.c")).arg("bare"));
+}
+
+#[test]
+fn where_all_waits_are_timed_it_only_costs_time() {
+    let program = program("lost_wakeup.cc");
+    let run = check_with(&["--all"], &program).arg("timed").run();
+    assert!(run.stderr.contains("note[lost-wakeup]: "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("sleeps until its timeout, which all waits have"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let fixed = check_with(&["--all"], &program).arg("fixed").run();
+    assert!(!fixed.stderr.contains("lost-wakeup"), "{}", fixed.stderr);
 }
 
 #[test]

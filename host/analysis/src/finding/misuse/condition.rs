@@ -8,6 +8,8 @@ pub enum LostWakeup {
     /// A condition variable is signalled by a thread whose function has not taken the waiters'
     /// mutex, which is the finding's lock.
     SignalledBare {
+        /// All waits on it have a timeout.
+        is_timed: bool,
         /// The variable.
         condvar: Option<Name>,
         /// A thread that waits on it.

@@ -9,8 +9,8 @@
 //! that signals as the last thing it does may jump there, and is on no stack then; but what it took
 //! before was taken in the very call to which the signal returns.)
 //!
-//! Nothing is said where that cannot be known (no symbols), or where all waits on the condition
-//! variable have a time limit, so that a lost signal costs time only. A function that changes
+//! Nothing is said where that cannot be known (no symbols). If all waits on the condition variable have
+//! a time limit, a lost signal costs time only: that is `untidy`. A function that changes
 //! nothing before it signals is not told from one that does: so it is `possible` at most.
 
 use std::collections::{BTreeSet, HashMap};
@@ -38,7 +38,7 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
         .ledger
         .rows::<Row>()
         .map(|(_, row)| row)
-        .filter(|row| row.kind == finding_kind::BARE_SIGNAL && row.mode & mode::TIMED == 0)
+        .filter(|row| row.kind == finding_kind::BARE_SIGNAL)
         .collect();
     let mut sections: HashMap<u32, Sections> = HashMap::new();
     let mut is_bare = |row: &Row| {
@@ -135,13 +135,15 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
     let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
     let involved = view.involved(Level::Instance, vec![lock]);
     let waiter = (row.other_thread != 0).then(|| model.thread(row.other_thread));
+    let is_timed = row.mode & mode::TIMED != 0;
     let signals = signals(view, &involved, row);
     let waits = waiter.clone().map(|thread| waits(model, thread, row.other_stack));
     let finding = Finding {
         kind: Kind::LostWakeup,
-        grade: Grade::Possible,
+        grade: if is_timed { Grade::Untidy } else { Grade::Possible },
         details: Details::Misuse(
             LostWakeup::SignalledBare {
+                is_timed,
                 condvar: model.variable_at(row.addr).map(Name::symbol),
                 waiter,
             }

@@ -23,7 +23,7 @@ impl Sentences for LostWakeup {
 
     fn evidence(&self, finding: &Finding) -> Vec<String> {
         match self {
-            Self::SignalledBare { condvar, waiter } => {
+            Self::SignalledBare { condvar, waiter, is_timed } => {
                 let Names { lock, .. } = Names::beside(condvar.as_ref(), finding);
                 vec![
                     match waiter {
@@ -33,9 +33,14 @@ impl Sentences for LostWakeup {
                     format!(
                         "neither the function that signals nor what calls it was seen to take {lock}"
                     ),
-                    "what is changed without it may change between a waiter's look and its wait: the signal \
-                     comes too early, and the waiter sleeps on"
-                        .into(),
+                    match is_timed {
+                        false => "what is changed without it may change between a waiter's look and its wait: the \
+                             signal comes too early, and the waiter sleeps on"
+                            .into(),
+                        true => "what is changed without it may change between a waiter's look and its wait: the \
+                             signal comes too early, and the waiter sleeps until its timeout, which all waits have"
+                            .into(),
+                    },
                 ]
             }
             Self::SignalTaken { taker, waiter, .. } => vec![
@@ -79,7 +84,11 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_called_as_its_mutex_is_told_apart() {
-        let what = LostWakeup::SignalledBare { condvar: Some(Name::symbol("a")), waiter: None };
+        let what = LostWakeup::SignalledBare {
+            is_timed: false,
+            condvar: Some(Name::symbol("a")),
+            waiter: None,
+        };
         assert_told(
             &what.into(),
             "the condition variable `a` is signalled without the mutex `a`, and a waiter may miss it",
