@@ -1,322 +1,17 @@
-//! What a program does when a lock that it tries is taken, by its code: whether a trylock is but the first step of a lock that
-//! waits. A run in which no try failed does not show that.
-//!
-//! From the return of the call on, the ways through the function are followed on which the try has failed, with what
-//! registers and stack slots are known to have: a way ends where it waits for the same lock, or tries it again at the same
-//! place, or returns. A call of an unknown function ends it, too, as that may release other locks. Only code for x86-64 is read.
+//! The ways through a function behind a try that failed.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 
-use gimli::{BaseAddresses, EhFrame, LittleEndian, UnwindSection};
-use iced_x86::{ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction};
+use iced_x86::{ConditionCode, FlowControl, Instruction};
 use iced_x86::{InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
-use object::Architecture;
-use object::read::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 
-use super::elf::{section_bytes, with_elf_and_file};
-
-/// What follows a try that has failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FailedTry {
-    /// The caller goes on without the lock, as far as is known.
-    #[default]
-    GivesUp,
-    /// It waits for the lock, whatever happens.
-    Waits,
-    /// It waits, but not for ever.
-    WaitsForATime,
-    /// It waits for the lock after it has released others: those that one call takes together.
-    BacksOff,
-}
-
-/// A function is looked at up to so many bytes.
-const MOST_BYTES: u64 = 1 << 16;
+use super::called::{Does, Imports};
+use super::follows::FailedTry;
+use super::function::Function;
+use super::values::{Made, Value, Values};
 
 /// Instructions that are followed at most.
 const MOST_STEPS: usize = 5_000;
-
-/// What a called function does to the lock that is its first argument, or to the way on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
-    Tries,
-    Waits,
-    WaitsForATime,
-    Releases,
-    /// Nothing to any lock.
-    Nothing,
-    /// It does not return.
-    Ends,
-    /// It is not known.
-    Unknown,
-}
-
-/// What functions do, by their names in symbol tables.
-const FUNCTIONS: &[(Does, &[&str])] = &[
-    (
-        Does::Tries,
-        &[
-            "pthread_mutex_trylock",
-            "pthread_spin_trylock",
-            "pthread_rwlock_tryrdlock",
-            "pthread_rwlock_trywrlock",
-            "sem_trywait",
-            "mtx_trylock",
-        ],
-    ),
-    (
-        Does::Waits,
-        &[
-            "pthread_mutex_lock",
-            "pthread_spin_lock",
-            "pthread_rwlock_rdlock",
-            "pthread_rwlock_wrlock",
-            "sem_wait",
-            "mtx_lock",
-        ],
-    ),
-    (
-        Does::WaitsForATime,
-        &[
-            "pthread_mutex_timedlock",
-            "pthread_mutex_clocklock",
-            "pthread_rwlock_timedrdlock",
-            "pthread_rwlock_timedwrlock",
-            "pthread_rwlock_clockrdlock",
-            "pthread_rwlock_clockwrlock",
-            "sem_timedwait",
-            "sem_clockwait",
-            "mtx_timedlock",
-        ],
-    ),
-    (
-        Does::Releases,
-        &[
-            "pthread_mutex_unlock",
-            "pthread_spin_unlock",
-            "pthread_rwlock_unlock",
-            "sem_post",
-            "mtx_unlock",
-            "pthread_cond_wait",
-        ],
-    ),
-    (
-        Does::Nothing,
-        &[
-            "sched_yield",
-            "pthread_yield",
-            "usleep",
-            "sleep",
-            "nanosleep",
-            "clock_nanosleep",
-            "clock_gettime",
-            "gettimeofday",
-            "time",
-            "pthread_self",
-            "gettid",
-            "__errno_location",
-            "thrd_yield",
-            "thrd_sleep",
-        ],
-    ),
-    (
-        Does::Ends,
-        &[
-            "abort",
-            "exit",
-            "_exit",
-            "_Exit",
-            "__assert_fail",
-            "__stack_chk_fail",
-            "__cxa_throw",
-            "_Unwind_Resume",
-            "_ZSt9terminatev",
-            "_ZSt20__throw_system_errori",
-            "__cxa_throw_bad_array_new_length",
-        ],
-    ),
-];
-
-fn does(name: &str) -> Does {
-    let is_it = |(_, names): &&(Does, &[&str])| names.contains(&name);
-    FUNCTIONS.iter().find(is_it).map_or(Does::Unknown, |(does, _)| *does)
-}
-
-/// What follows where the call that returns to `offset` in the file's address space has failed to take its lock. `function` is
-/// the one that it is in, as symbols have it: its first address and its size.
-pub fn after(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<FailedTry> {
-    with_elf_and_file(path, |elf, file| {
-        if elf.architecture() != Architecture::X86_64 {
-            return None;
-        }
-        let (start, size) = function.or_else(|| unwound(elf, file, offset.checked_sub(1)?))?;
-        if size > MOST_BYTES || !(start..start.checked_add(size)?).contains(&offset) {
-            return None;
-        }
-        let code = Function { bytes: bytes(elf, file, start, size)?, start };
-        let imports = Imports::new(elf, file);
-        Walk::new(&code, &imports).after(offset)
-    })?
-}
-
-/// The function that covers an address, as the unwind tables have it: a stripped file has those, too.
-fn unwound<'data>(elf: &impl Object<'data>, file: &File, address: u64) -> Option<(u64, u64)> {
-    let section = elf.section_by_name(".eh_frame")?;
-    let bytes = section_bytes(&section, file)?;
-    let frames = EhFrame::new(&bytes, LittleEndian);
-    let bases = BaseAddresses::default().set_eh_frame(section.address());
-    let entry = frames.fde_for_address(&bases, address, EhFrame::cie_from_offset).ok()?;
-    Some((entry.initial_address(), entry.len()))
-}
-
-/// Bytes of a function, or of a stub of the linker's.
-fn bytes<'data>(elf: &impl Object<'data>, file: &File, start: u64, size: u64) -> Option<Vec<u8>> {
-    let has = |section: &_| {
-        let (at, len) = (ObjectSection::address(section), ObjectSection::size(section));
-        start >= at && start.checked_add(size).is_some_and(|end| end <= at.saturating_add(len))
-    };
-    let section = elf.sections().find(has)?;
-    let (from, _) = section.file_range()?;
-    let mut bytes = vec![0; size.try_into().ok()?];
-    file.read_exact_at(&mut bytes, from.checked_add(start - section.address())?).ok()?;
-    Some(bytes)
-}
-
-/// A function's code.
-struct Function {
-    bytes: Vec<u8>,
-    start: u64,
-}
-
-impl Function {
-    fn decoder(&self, at: u64) -> Option<Decoder<'_>> {
-        let from = usize::try_from(at.checked_sub(self.start)?).ok()?;
-        let bytes = self.bytes.get(from..).filter(|bytes| !bytes.is_empty())?;
-        Some(Decoder::with_ip(64, bytes, at, DecoderOptions::NONE))
-    }
-
-    fn has(&self, at: u64) -> bool {
-        at.checked_sub(self.start).is_some_and(|from| (from as usize) < self.bytes.len())
-    }
-}
-
-/// The functions of other modules that a module calls, and its own by their addresses.
-struct Imports {
-    /// By address of the slot that has a function's address.
-    slots: HashMap<u64, String>,
-    /// By their first addresses.
-    own: HashMap<u64, String>,
-    /// The linker's stubs: first address and bytes.
-    stubs: Vec<Function>,
-}
-
-impl Imports {
-    fn new<'data>(elf: &impl Object<'data>, file: &File) -> Self {
-        let mut slots = HashMap::new();
-        for (slot, relocation) in elf.dynamic_relocations().into_iter().flatten() {
-            let RelocationTarget::Symbol(symbol) = relocation.target() else { continue };
-            let table = elf.dynamic_symbol_table();
-            let name = table.and_then(|table| {
-                let symbol =
-                    object::read::ObjectSymbolTable::symbol_by_index(&table, symbol).ok()?;
-                symbol.name().ok().map(str::to_owned)
-            });
-            slots.extend(name.filter(|name| does(name) != Does::Unknown).map(|name| (slot, name)));
-        }
-        let known = |symbol: &_| {
-            let name = ObjectSymbol::name(symbol).ok()?;
-            let is_here = ObjectSymbol::address(symbol) != 0 && does(name) != Does::Unknown;
-            is_here.then(|| (ObjectSymbol::address(symbol), name.to_owned()))
-        };
-        let own = elf.symbols().filter_map(|symbol| known(&symbol)).collect();
-        let is_stub = |name: &str| name.starts_with(".plt");
-        let sections = elf.sections().filter(|section| section.name().is_ok_and(is_stub));
-        let stubs = sections.filter_map(|section| {
-            let (start, size) = (section.address(), section.size().min(1 << 20));
-            Some(Function { bytes: bytes(elf, file, start, size)?, start })
-        });
-        Self { slots, own, stubs: stubs.collect() }
-    }
-
-    /// What the function at an address does; a stub does what it jumps to.
-    fn at(&self, target: u64) -> Does {
-        if let Some(name) = self.own.get(&target) {
-            return does(name);
-        }
-        let Some(stub) = self.stubs.iter().find(|stub| stub.has(target)) else {
-            return Does::Unknown;
-        };
-        // `endbr64`, and a jump by the slot.
-        let instructions = stub.decoder(target).into_iter().flatten().take(2);
-        let mut jumps = instructions.filter(|it| it.flow_control() == FlowControl::IndirectBranch);
-        jumps.next().map_or(Does::Unknown, |jump| self.by_slot(&jump))
-    }
-
-    /// What an indirect call or jump does.
-    fn by_slot(&self, call: &Instruction) -> Does {
-        let is_slot = call.op0_kind() == OpKind::Memory && call.is_ip_rel_memory_operand();
-        let slot = is_slot.then(|| call.ip_rel_memory_address());
-        slot.and_then(|slot| self.slots.get(&slot)).map_or(Does::Unknown, |name| does(name))
-    }
-
-    /// What a call, or a jump out of the function, does.
-    fn of(&self, call: &Instruction) -> Does {
-        match call.flow_control() {
-            FlowControl::Call | FlowControl::UnconditionalBranch => {
-                self.at(call.near_branch_target())
-            }
-            _ => self.by_slot(call),
-        }
-    }
-}
-
-/// What a register or a slot has, as far as it is known: equal numbers are equal values.
-type Value = u32;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Made {
-    /// What a register had at the function's begin.
-    First(Register),
-    Constant(u64),
-    Sum(Value, i64),
-    /// What is in memory there.
-    At(Value),
-    /// Whether it is 0.
-    IsZero(Value),
-    /// Something of its own.
-    New(u32),
-}
-
-#[derive(Default)]
-struct Values {
-    known: HashMap<Made, Value>,
-    made: Vec<Made>,
-}
-
-impl Values {
-    fn of(&mut self, made: Made) -> Value {
-        let Self { known, made: all } = self;
-        *known.entry(made).or_insert_with(|| {
-            all.push(made);
-            all.len() as Value - 1
-        })
-    }
-
-    fn new_one(&mut self) -> Value {
-        self.of(Made::New(self.made.len() as u32))
-    }
-
-    fn sum(&mut self, value: Value, more: i64) -> Value {
-        match self.made[value as usize] {
-            _ if more == 0 => value,
-            Made::Sum(base, offset) => self.sum(base, offset.wrapping_add(more)),
-            Made::Constant(number) => self.of(Made::Constant(number.wrapping_add_signed(more))),
-            _ => self.of(Made::Sum(value, more)),
-        }
-    }
-}
 
 /// What is known at an instruction.
 #[derive(Clone, Default)]
@@ -332,7 +27,8 @@ struct State {
     went_back: bool,
 }
 
-struct Walk<'a> {
+/// A walk through a function.
+pub struct Walk<'a> {
     code: &'a Function,
     imports: &'a Imports,
     values: Values,
@@ -340,11 +36,13 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(code: &'a Function, imports: &'a Imports) -> Self {
+    /// From nothing known.
+    pub fn new(code: &'a Function, imports: &'a Imports) -> Self {
         Self { code, imports, values: Values::default(), info: InstructionInfoFactory::new() }
     }
 
-    fn after(mut self, offset: u64) -> Option<FailedTry> {
+    /// What follows the try that returns to `offset`; `None` if there is none.
+    pub fn after(mut self, offset: u64) -> Option<FailedTry> {
         let mut state = State::default();
         let mut found = None;
         for instruction in self.code.decoder(self.code.start)? {
@@ -609,7 +307,7 @@ impl<'a> Walk<'a> {
 fn fails_on(jump: &Instruction, state: &State, result: Value, values: &Values) -> Option<bool> {
     let compared = state.compared?;
     let is_it = compared == result;
-    let is_success = values.made[compared as usize] == Made::IsZero(result);
+    let is_success = values.made(compared) == Made::IsZero(result);
     let is_zero = match jump.condition_code() {
         ConditionCode::e => true,
         ConditionCode::ne => false,
