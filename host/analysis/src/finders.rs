@@ -6,8 +6,9 @@
 use std::collections::HashSet;
 
 use crate::debugobjects;
-use crate::finding::Kind;
+use crate::finding::action::Action;
 use crate::finding::coverage::Note;
+use crate::finding::{Finding, Kind, Step, ThreadInfo};
 use crate::lockdep::misuse::{self, atomic_sleep, callbacks};
 use crate::lockdep::orders::{barriers, circular, deadlocks, declared, nesting, signals};
 use crate::lockdep::waits::{lost_wakeups, taken_signals};
@@ -105,7 +106,30 @@ pub fn find_all(
         found.retain(|candidate| !search.repeats(finder.gives_way, candidate));
         search.found.extend(found);
     }
+    leave_to_leaks(&mut search.found);
     search.found
+}
+
+/// Takes out joins with a lock held that was never to be held there: the same thread has leaked it, which is the fault.
+fn leave_to_leaks(found: &mut Vec<Candidate>) {
+    let leaked = |candidate: &Candidate| {
+        let Finding { kind, grade, locks, steps, .. } = &candidate.finding;
+        let leak = (*kind == Kind::LeakedLock).then(|| (locks.first(), steps.first()));
+        let (Some(lock), Some(step)) = leak? else { return None };
+        Some((*grade, lock.addr?, step.thread.clone()))
+    };
+    let leaks: Vec<_> = found.iter().filter_map(leaked).collect();
+    found.retain(|candidate| {
+        let Finding { kind, grade, locks, steps, .. } = &candidate.finding;
+        let joins = |thread: &ThreadInfo| {
+            let is_join = |step: &Step| matches!(step.action, Action::WaitsForEnd { .. });
+            steps.iter().any(|step| is_join(step) && step.thread == *thread)
+        };
+        *kind != Kind::JoinWithLockHeld
+            || !leaks.iter().any(|(of_leak, addr, thread)| {
+                of_leak <= grade && locks.iter().any(|it| it.addr == Some(*addr)) && joins(thread)
+            })
+    });
 }
 
 /// A kind of finding, and the instances that it is about.

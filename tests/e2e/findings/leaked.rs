@@ -3,7 +3,7 @@
 
 use crate::golden::golden;
 use crate::harness::{
-    FOUND, Run, check, functions, lock_names, program, signal, under, until_asleep,
+    FOUND, Run, build, check, functions, lock_names, program, signal, under, until_asleep,
 };
 
 const LIKELY: (&str, &str) = ("leaked-lock", "likely");
@@ -97,5 +97,27 @@ fn a_hang_says_of_the_holder_that_its_function_has_returned() {
 fn leaks_read_well() {
     for (name, case) in [("leaked-lock", "error-path"), ("leaked-lock-exit", "at-exit")] {
         golden(name, check(program("leaked.c")).arg(case));
+    }
+}
+
+/// The join is no second fault. Where the function is inlined, the leak is not seen by itself, but the join says whose it is.
+#[test]
+fn a_leak_that_ends_in_a_join_is_a_leak() {
+    let run = check(program("leak_joined.c")).run();
+    assert_eq!((run.verdicts(), run.code()), (vec![LIKELY], FOUND), "{}", run.stderr);
+    let inlined = build("leak_joined.c", &["-DINLINED=__attribute__((always_inline)) inline"]);
+    let run = check(&inlined).run();
+    let join = ("join-with-lock-held", "likely");
+    assert_eq!((run.verdicts(), run.code()), (vec![join], FOUND), "{}", run.stderr);
+    let words = "`add`, which took `cache`, has returned without unlocking it";
+    assert!(run.stderr.contains(words), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("help: unlock `cache` on every way out of `add`"),
+        "{}",
+        run.stderr
+    );
+    for program in [program("leak_joined.c"), inlined] {
+        let clean = check(program).arg("ok").run();
+        assert_eq!((clean.verdicts(), clean.code()), (vec![], 0), "{}", clean.stderr);
     }
 }

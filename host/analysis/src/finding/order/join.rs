@@ -44,6 +44,13 @@ pub enum Evidence {
         /// The function.
         function: String,
     },
+    /// The function that took the lock has returned before the join.
+    TakerReturned {
+        /// The end of the joined thread among the locks.
+        end: usize,
+        /// The function.
+        function: String,
+    },
     /// What the joined thread takes is a semaphore: a wait for that may be cancelled, or ended by a
     /// post of others.
     AwaitedSemaphore {

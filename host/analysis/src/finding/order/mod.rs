@@ -126,6 +126,13 @@ pub enum Remedy {
         /// The end of the thread among the locks; the lock is the one before it.
         end: usize,
     },
+    /// Unlock in the function that took the lock, which has returned before the join.
+    UnlockInTaker {
+        /// The end of the thread among the locks; the lock is the one before it.
+        end: usize,
+        /// The function.
+        function: String,
+    },
     /// Come to the barrier without the lock, or take it after the barrier.
     MeetWithoutLock {
         /// The barrier among the locks; what is kept is the one before it, and what is taken the one

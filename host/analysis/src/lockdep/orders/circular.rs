@@ -368,6 +368,7 @@ impl Found {
         };
         contexts.tell(grade, &mut what);
         joins.tell(&mut what);
+        joins.tell_of_takers(view.model, acquisitions, &mut what);
         if let Some(loader) = loader {
             loader::tell(loader, n, &mut what);
         }

@@ -109,6 +109,26 @@ impl Ends {
         result
     }
 
+    /// Says in a finding that a function has returned with the lock which is held while joining: it may have forgotten to
+    /// unlock it, which is the fault then.
+    pub fn tell_of_takers(
+        &self,
+        model: &Model<'_>,
+        acquisitions: &[Acquisition],
+        what: &mut OrderFault,
+    ) {
+        // What is held may be the end of a thread, which nobody takes.
+        for &end in self.ends.iter().filter(|&&end| !self.ends.contains(&self.before(end))) {
+            let context = acquisitions[self.before(end)].context;
+            let Some(function) = returned(model, context.held, context.acquired) else { continue };
+            what.evidence.push(Evidence::Join(join::Evidence::TakerReturned {
+                end,
+                function: function.clone(),
+            }));
+            what.remedies.insert(0, Remedy::UnlockInTaker { end, function });
+        }
+    }
+
     /// Says in a finding what the ends have to do with it.
     pub fn tell(&self, what: &mut OrderFault) {
         let Some(&end) = self.ends.first() else { return };
@@ -200,6 +220,18 @@ fn last_signal_holding(model: &Model<'_>, group: u32, thread: u32) -> Option<u32
     };
     let mut rows = model.ledger.rows::<Row>().map(|(_, row)| row);
     rows.find(|row| is_last(row) && is_held(row)).map(|row| row.stack)
+}
+
+/// The function that took the lock of context `held`, if it is none of those that join in context `join`.
+fn returned(model: &Model<'_>, held: u32, join: u32) -> Option<String> {
+    let stack = |id| model.trie.node(id).map(|node| model.symbols.stack(node.stack));
+    let taken = stack(held)?;
+    let function = place_of(&taken)?.function.clone()?;
+    let is_it = |frame: &Frame| frame.function.as_ref() == Some(&function);
+    // Without names nothing is known of the callers.
+    let join = stack(join)?;
+    (join.iter().all(|frame| frame.function.is_some()) && !join.iter().any(is_it))
+        .then_some(function)
 }
 
 /// The function that took the lock which the joiner holds, and from which it joins, where that lock was

@@ -80,6 +80,11 @@ impl Lines for Evidence {
                     format!("as where {joiner} is the last of several users that it counts"),
                 ];
             }
+            Self::TakerReturned { end, function } => format!(
+                "`{}`, which took {}, has returned without unlocking it",
+                readable(function),
+                lock(end + n - 1)
+            ),
             Self::AwaitedSemaphore { end } => {
                 let lock = lock(end + 1);
                 return vec![
@@ -111,6 +116,15 @@ pub fn join_without_lock(involved: &Involved<'_>, end: usize) -> Vec<String> {
         format!("release {lock} before joining {joined}"),
         format!("or let {joined} end without taking {lock}"),
     ]
+}
+
+/// The remedy for a lock that a function may have left locked.
+pub fn unlock_in_taker(involved: &Involved<'_>, end: usize, function: &str) -> String {
+    let lock = involved.lock(end + involved.steps() - 1);
+    format!(
+        "unlock {lock} on every way out of `{}`, if it is not to return with it",
+        readable(function)
+    )
 }
 
 #[cfg(test)]

@@ -93,6 +93,9 @@ fn remedy_lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
         Remedy::SplitFunction => again::split_function(),
         Remedy::Handler(remedy) => remedy.lines(involved),
         Remedy::JoinWithoutLock { end } => join::join_without_lock(involved, *end),
+        Remedy::UnlockInTaker { end, function } => {
+            vec![join::unlock_in_taker(involved, *end, function)]
+        }
         Remedy::MeetWithoutLock { barrier, step } => {
             barrier::meet_without_lock(involved, *barrier, *step)
         }
