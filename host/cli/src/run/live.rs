@@ -231,7 +231,8 @@ impl Deadlocks {
         let Some(ledger) = place.open() else { return Ok(()) };
         let token = ledger.header().token;
         // A cycle says more, and is final soon for the same reason.
-        if !hangs(&ledger).is_empty() || self.told.iter().any(|told| told.token == Some(token)) {
+        let mut reported = self.told.iter().chain(&self.asleep);
+        if !hangs(&ledger).is_empty() || reported.any(|told| told.token == Some(token)) {
             return Ok(());
         }
         let known = threads_by_id(&ledger);
