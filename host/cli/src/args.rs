@@ -743,8 +743,8 @@ pub struct CheckersArgs {
     /// What to do with a process that has really deadlocked, or whose threads all wait for each other
     /// for ever, after the report. The tool does nothing as long as the process may continue: while
     /// another thread runs or sleeps with a timeout, while a timer is armed, or if one thread unlocks
-    /// what another locked. If input or a signal with a handler may still come, it waits for half a
-    /// minute.
+    /// what another locked. If input or a signal with a handler may still come, a deadlock has to stand
+    /// for half a minute, and a process whose threads all wait is left alone.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
 

@@ -217,7 +217,7 @@ impl Deadlocks {
     }
 
     /// Reports a process in which every thread waits for ever, and does what is to be done about it. Nothing where a deadlock
-    /// of it is recorded, or was reported.
+    /// of it stands, or it was reported before.
     ///
     /// # Errors
     /// If the report cannot be written.
@@ -231,8 +231,8 @@ impl Deadlocks {
         let Some(ledger) = place.open() else { return Ok(()) };
         let token = ledger.header().token;
         // A cycle says more, and is final soon for the same reason.
-        let mut reported = self.told.iter().chain(&self.asleep);
-        if !hangs(&ledger).is_empty() || reported.any(|told| told.token == Some(token)) {
+        let is_it = |told: &Told| told.token == Some(token);
+        if !hangs(&ledger).is_empty() || self.asleep.iter().any(is_it) {
             return Ok(());
         }
         let known = threads_by_id(&ledger);
