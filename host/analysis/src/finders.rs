@@ -114,9 +114,8 @@ pub fn find_all(
 fn leave_to_leaks(found: &mut Vec<Candidate>) {
     let leaked = |candidate: &Candidate| {
         let Finding { kind, grade, locks, steps, .. } = &candidate.finding;
-        let leak = (*kind == Kind::LeakedLock).then(|| (locks.first(), steps.first()));
-        let (Some(lock), Some(step)) = leak? else { return None };
-        Some((*grade, lock.addr?, step.thread.clone()))
+        let (addr, thread) = (locks.first()?.addr?, steps.first()?.thread.clone());
+        (*kind == Kind::LeakedLock).then_some((*grade, addr, thread))
     };
     let leaks: Vec<_> = found.iter().filter_map(leaked).collect();
     found.retain(|candidate| {

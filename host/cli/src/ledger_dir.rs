@@ -34,7 +34,8 @@ pub use ledgers::{EXTENSION, foreign_in, glance_at, is_own, ledgers_in};
 pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
 pub use token::Token;
 pub use writers::{
-    innermost_id, is_written, trim, watched_in, with_writers, writer_of, writer_of_annex,
+    innermost_id, is_written, named_writer, trim, watched_in, with_writers, writer_of,
+    writer_of_annex,
 };
 
 use folder::Folder;

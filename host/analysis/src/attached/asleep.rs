@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::waits::{Holder, State, Thread, Wait, WaitKind};
+use super::waits::{Holder, Thread, Wait, WaitKind};
 use crate::finding::action::Action;
 use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::order::asleep::Evidence as Asleep;
@@ -12,7 +12,7 @@ use crate::finding::{
     Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step,
     ThreadInfo, Waiting,
 };
-use crate::symbolize::{PRELOAD_FILE_NAME, futexes, is_runtime};
+use crate::symbolize::{futexes, is_preload, is_runtime};
 
 /// Places told; there may be a thread for each connection.
 const MOST: usize = 16;
@@ -26,12 +26,13 @@ pub fn finding(
     known: &HashMap<u32, ThreadInfo>,
 ) -> Finding {
     let mut found = Found { report, process, known, locks: Vec::new(), steps: Vec::new() };
-    let mut alike: Vec<usize> = Vec::new();
+    // Of each step: its first thread, and how many more do the same.
+    let mut alike: Vec<(&Thread, usize)> = Vec::new();
     // By thread id: its step.
     let mut step_of = HashMap::new();
     let mut left_out = 0;
     for thread in threads {
-        let Some(wait) = wait_of(thread) else { continue };
+        let Some(wait) = thread.wait() else { continue };
         let step = found.step(thread, wait);
         let is_same = |other: &Step| {
             (other.lock, other.action, &other.stack) == (step.lock, step.action, &step.stack)
@@ -39,24 +40,24 @@ pub fn finding(
         // A thread that holds something has a step of its own.
         match found.steps.iter().position(is_same).filter(|_| !found.holds(thread.tid)) {
             Some(same) => {
-                alike[same] += 1;
+                alike[same].1 += 1;
                 step_of.insert(thread.tid, same);
             }
             None if found.steps.len() == MOST => left_out += 1,
             None => {
                 step_of.insert(thread.tid, found.steps.len());
                 found.steps.push(step);
-                alike.push(0);
+                alike.push((thread, 0));
             }
         }
     }
     let mut evidence = Vec::new();
-    for (step, thread) in firsts(threads, &step_of) {
-        let Some(wait) = wait_of(thread) else { continue };
+    for (step, (thread, _)) in alike.iter().enumerate() {
+        let Some(wait) = thread.wait() else { continue };
         evidence.extend(found.holder(step, thread, wait, &step_of));
     }
-    let more = alike.iter().enumerate().filter(|(_, more)| **more > 0);
-    evidence.extend(more.map(|(step, &more)| Asleep::Alike { step, more }));
+    let more = alike.iter().enumerate().filter(|(_, (_, more))| *more > 0);
+    evidence.extend(more.map(|(step, &(_, more))| Asleep::Alike { step, more }));
     evidence.extend((left_out > 0).then_some(Asleep::LeftOut { places: left_out }));
     evidence.push(Asleep::NothingEndsThem);
     found.add_held(&step_of);
@@ -75,27 +76,6 @@ pub fn finding(
         origins: Vec::new(),
         also: 0,
     }
-}
-
-fn wait_of(thread: &Thread) -> Option<&Wait> {
-    match &thread.state {
-        State::Waits(wait) => Some(wait),
-        _ => None,
-    }
-}
-
-/// The first thread of each step.
-fn firsts<'t>(threads: &'t [Thread], step_of: &HashMap<u32, usize>) -> Vec<(usize, &'t Thread)> {
-    let mut firsts: Vec<(usize, &Thread)> = Vec::new();
-    for thread in threads {
-        match step_of.get(&thread.tid) {
-            Some(&step) if firsts.iter().all(|(known, _)| *known != step) => {
-                firsts.push((step, thread));
-            }
-            _ => {}
-        }
-    }
-    firsts
 }
 
 /// A finding in the making.
@@ -191,11 +171,16 @@ impl Found<'_> {
 
     /// The number of a lock among those of the finding.
     fn lock(&mut self, info: LockInfo) -> usize {
-        let is_it = |known: &LockInfo| (&known.name, known.addr) == (&info.name, info.addr);
-        self.locks.iter().position(is_it).unwrap_or_else(|| {
+        self.known_lock(&info).unwrap_or_else(|| {
             self.locks.push(info);
             self.locks.len() - 1
         })
+    }
+
+    /// The same, if the finding has it.
+    fn known_lock(&self, info: &LockInfo) -> Option<usize> {
+        let is_it = |known: &LockInfo| (&known.name, known.addr) == (&info.name, info.addr);
+        self.locks.iter().position(is_it)
     }
 
     /// The holder of what the thread of a step waits for, as far as it is known.
@@ -236,8 +221,7 @@ impl Found<'_> {
     fn add_held(&mut self, step_of: &HashMap<u32, usize>) {
         for waiting in self.report.waiting.iter().filter(|it| it.process == self.process) {
             let Some(info) = &waiting.lock else { continue };
-            let is_it = |known: &LockInfo| (&known.name, known.addr) == (&info.name, info.addr);
-            let lock = self.locks.iter().position(is_it);
+            let lock = self.known_lock(info);
             for holder in &waiting.holders {
                 let step = step_of.get(&holder.thread.tid);
                 let Some(step) = step.and_then(|&step| self.steps.get_mut(step)) else { continue };
@@ -256,10 +240,8 @@ impl Found<'_> {
 /// The stack from the first frame outside of the C library and ours on, with the frames of a library that waits at a futex
 /// marked as such.
 fn own_part(stack: &[Frame]) -> Vec<Frame> {
-    let is_ours =
-        |module: &str| module.rsplit('/').next().is_some_and(|it| it == PRELOAD_FILE_NAME);
     let is_foreign =
-        |frame: &Frame| frame.module.as_deref().is_none_or(|it| is_runtime(it) || is_ours(it));
+        |frame: &Frame| frame.module.as_deref().is_none_or(|it| is_runtime(it) || is_preload(it));
     match stack.iter().position(|frame| !is_foreign(frame)) {
         // What calls futex(2) is no place of the program's, so one frame more is looked at.
         Some(own) if own > 0 => futexes::folded(&stack[own - 1..])[1..].to_vec(),
@@ -269,7 +251,7 @@ fn own_part(stack: &[Frame]) -> Vec<Frame> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::waits::Futex;
+    use super::super::waits::{Futex, State};
     use super::*;
     use crate::finding::Process;
 

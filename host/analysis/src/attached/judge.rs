@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::waits::{Holder, State, Thread, Wait, WaitKind};
+use super::waits::{Holder, Thread, WaitKind};
 
 /// What follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,14 +63,14 @@ const FAULTS: [i32; 9] = [
 pub fn judge(threads: &[Thread], handled: u64) -> Vec<Verdict> {
     let next: HashMap<u32, u32> = threads
         .iter()
-        .filter_map(|thread| match wait_of(thread)?.holder {
+        .filter_map(|thread| match thread.wait()?.holder {
             Holder::Thread(holder) => Some((thread.tid, holder)),
             _ => None,
         })
         .collect();
     let mut verdicts = cycles(threads, &next);
     for thread in threads {
-        let Some(wait) = wait_of(thread) else { continue };
+        let Some(wait) = thread.wait() else { continue };
         // The wait for a thread that is joined and has ended is over.
         if let (Holder::Ended(owner), false) = (wait.holder, wait.kind == WaitKind::Join) {
             verdicts.push(Verdict::LeftLocked { tid: thread.tid, owner });
@@ -84,22 +84,14 @@ pub fn judge(threads: &[Thread], handled: u64) -> Vec<Verdict> {
 
 /// Whether each thread waits for another and can be woken by none of another process, and no wait has a timeout.
 pub fn wait_for_ever(threads: &[Thread]) -> bool {
-    let waits = |thread: &Thread| {
-        wait_of(thread).is_some_and(|wait| !wait.futex.is_timed && !wait.is_shared)
-    };
+    let waits =
+        |thread: &Thread| thread.wait().is_some_and(|wait| !wait.futex.is_timed && !wait.is_shared);
     !threads.is_empty() && threads.iter().all(waits)
 }
 
 /// Those of a set of signals with handlers that others may send to wake a thread: bit `n - 1` for signal `n`.
 pub fn may_wake(handled: u64) -> u64 {
     handled & !FAULTS.iter().fold(0, |set, signal| set | 1u64 << (signal - 1))
-}
-
-fn wait_of(thread: &Thread) -> Option<&Wait> {
-    match &thread.state {
-        State::Waits(wait) => Some(wait),
-        _ => None,
-    }
 }
 
 fn cycles(threads: &[Thread], next: &HashMap<u32, u32>) -> Vec<Verdict> {
@@ -122,7 +114,7 @@ fn cycles(threads: &[Thread], next: &HashMap<u32, u32>) -> Vec<Verdict> {
     }
     let is_timed = |tid: &u32| {
         let thread = threads.iter().find(|thread| thread.tid == *tid);
-        thread.and_then(wait_of).is_some_and(|wait| wait.futex.is_timed)
+        thread.and_then(Thread::wait).is_some_and(|wait| wait.futex.is_timed)
     };
     let cycle = |mut tids: Vec<u32>| {
         let smallest = tids.iter().enumerate().min_by_key(|(_, tid)| **tid).map_or(0, |(at, _)| at);
@@ -149,7 +141,7 @@ fn behind(tids: &[u32], next: &HashMap<u32, u32>) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::waits::Futex;
+    use super::super::waits::{Futex, State, Wait};
     use super::*;
 
     fn thread(tid: u32, state: State) -> Thread {

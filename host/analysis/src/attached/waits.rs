@@ -220,6 +220,16 @@ pub struct Thread {
     pub stack: Vec<Frame>,
 }
 
+impl Thread {
+    /// What it waits for, if that is another thread.
+    pub fn wait(&self) -> Option<&Wait> {
+        match &self.state {
+            State::Waits(wait) => Some(wait),
+            _ => None,
+        }
+    }
+}
+
 /// Bits of a futex word that are the owner's id.
 const TID_MASK: u32 = 0x3fff_ffff;
 

@@ -52,6 +52,12 @@ pub use members::MemberPlace;
 
 /// File name of the preload library once it is unpacked: how its own frames are known from others.
 pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";
+
+/// Whether the module of this path is the preload library.
+pub fn is_preload(path: &str) -> bool {
+    Path::new(path).file_name().is_some_and(|name| name == PRELOAD_FILE_NAME)
+}
+
 use holders::Holders;
 use image::{Image, Status};
 use interpreted::{Inner, woven};
@@ -205,7 +211,7 @@ impl<'l> Symbols<'l> {
         let path = self.ledger.text(module.path);
         // The tool stands between a program and its threads; that is no news to the program's
         // author.
-        if Path::new(&path).file_name().is_some_and(|name| name == PRELOAD_FILE_NAME) {
+        if is_preload(&path) {
             return Rc::new([]);
         }
         let image = self.image(*row, module);

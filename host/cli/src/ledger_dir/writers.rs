@@ -65,9 +65,14 @@ fn may_write(pid: u32, owner: u32) -> bool {
     ids.split_whitespace().take(2).any(|id| id.parse() == Ok(owner))
 }
 
+/// The process that a ledger's name says has made it.
+pub fn named_writer(ledger: &Path) -> Option<u32> {
+    ledger.file_name()?.to_str()?.split('-').next()?.parse().ok()
+}
+
 /// The process that has the ledger mapped, if it still runs. The name says which one to look at.
 pub fn writer_of(ledger: &Path) -> Option<u32> {
-    let pid: u32 = ledger.file_name()?.to_str()?.split('-').next()?.parse().ok()?;
+    let pid = named_writer(ledger)?;
     // The id may belong to another process by now, or to one of another pid namespace.
     maps(pid, ledger, |_| true).then_some(pid)
 }

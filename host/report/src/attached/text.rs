@@ -50,10 +50,7 @@ impl View<'_> {
     }
 
     fn waiting(&self) -> impl Iterator<Item = (&Thread, &Wait)> {
-        self.attached.threads.iter().filter_map(|thread| match &thread.state {
-            State::Waits(wait) => Some((thread, wait)),
-            _ => None,
-        })
+        self.attached.threads.iter().filter_map(|thread| Some((thread, thread.wait()?)))
     }
 
     fn line(&self, severity: Severity, code: &str, message: &str) -> String {
@@ -126,7 +123,7 @@ impl View<'_> {
     /// The wait of a verdict's thread: for what, where, and its callers.
     fn step(&self, tid: u32, out: &mut String) {
         let Some(one) = self.of(tid) else { return };
-        let State::Waits(wait) = &one.state else { return };
+        let Some(wait) = one.wait() else { return };
         let _ = writeln!(out, "  {} waits for {}", thread(one), with_holder(wait));
         self.places(&one.stack, usize::MAX, out);
     }

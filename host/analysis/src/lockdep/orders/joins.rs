@@ -222,16 +222,18 @@ fn last_signal_holding(model: &Model<'_>, group: u32, thread: u32) -> Option<u32
     rows.find(|row| is_last(row) && is_held(row)).map(|row| row.stack)
 }
 
+/// The function that took the lock of a context.
+fn taker(model: &Model<'_>, held: &Node) -> Option<String> {
+    place_of(&model.symbols.stack(held.stack))?.function.clone()
+}
+
 /// The function that took the lock of context `held`, if it is none of those that join in context `join`.
 fn returned(model: &Model<'_>, held: u32, join: u32) -> Option<String> {
-    let stack = |id| model.trie.node(id).map(|node| model.symbols.stack(node.stack));
-    let taken = stack(held)?;
-    let function = place_of(&taken)?.function.clone()?;
-    let is_it = |frame: &Frame| frame.function.as_ref() == Some(&function);
+    let function = taker(model, model.trie.node(held)?)?;
+    let join = model.symbols.stack(model.trie.node(join)?.stack);
     // Without names nothing is known of the callers.
-    let join = stack(join)?;
-    (join.iter().all(|frame| frame.function.is_some()) && !join.iter().any(is_it))
-        .then_some(function)
+    let is_other = |frame: &Frame| frame.function.as_ref().is_some_and(|it| *it != function);
+    join.iter().all(is_other).then_some(function)
 }
 
 /// The function that took the lock which the joiner holds, and from which it joins, where that lock was
@@ -240,8 +242,7 @@ fn returned(model: &Model<'_>, held: u32, join: u32) -> Option<String> {
 fn deciding(model: &Model<'_>, joiner: Acquisition, joined: u32) -> Option<String> {
     let node = |id| model.trie.node(id).copied();
     let (held, join) = (node(joiner.context.held)?, node(joiner.context.acquired)?);
-    let taken = model.symbols.stack(held.stack);
-    let function = place_of(&taken)?.function.clone()?;
+    let function = taker(model, &held)?;
     let is_active = |frame: &Frame| frame.function.as_ref() == Some(&function);
     if !model.symbols.stack(join.stack).iter().any(is_active) {
         return None;

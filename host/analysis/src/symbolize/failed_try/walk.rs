@@ -127,19 +127,12 @@ impl<'a> Walk<'a> {
                     Does::Waits if is_same && !state.went_back => waits = true,
                     Does::Tries if is_same && is_again => waits = true,
                     Does::WaitsForATime if is_same && !state.went_back => timed = true,
-                    Does::Releases => {
-                        state.has_released = true;
-                        self.called(&mut state);
-                        if flow != FlowControl::Call && flow != FlowControl::IndirectCall {
-                            others = true;
-                            break;
-                        }
-                        continue;
-                    }
                     Does::Ends => break,
-                    Does::Waits | Does::Nothing
+                    // What is jumped to does not come back.
+                    does @ (Does::Releases | Does::Waits | Does::Nothing)
                         if matches!(flow, FlowControl::Call | FlowControl::IndirectCall) =>
                     {
+                        state.has_released |= does == Does::Releases;
                         self.called(&mut state);
                         continue;
                     }

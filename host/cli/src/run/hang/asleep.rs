@@ -14,7 +14,7 @@ use lockwright_analysis::attached::Thread;
 use lockwright_analysis::attached::judge::{may_wake, wait_for_ever};
 
 use super::tasks::{self, Doing, Switches, Task};
-use crate::ledger_dir::{glance_at, is_own, writer_of};
+use crate::ledger_dir::{glance_at, is_own, named_writer, writer_of};
 use crate::run::attach;
 
 /// Time between two looks.
@@ -82,11 +82,11 @@ impl AsleepProcesses {
 /// The process that writes a ledger of this user's, if its first thread may be asleep for ever: what most processes fail, for
 /// the price of one file.
 fn first_sleeps(ledger: &Path) -> Option<u32> {
-    let pid: u32 = ledger.file_name()?.to_str()?.split('-').next()?.parse().ok()?;
+    let pid = named_writer(ledger)?;
     let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
     // A first thread that has ended is in no call, and the others go on.
     let may = matches!(tasks::sleeps_in(&call), Doing::AwaitsThread) || call.is_empty();
-    (may && is_own(ledger)).then(|| writer_of(ledger)).flatten().filter(|&of| of == pid)
+    (may && is_own(ledger)).then(|| writer_of(ledger)).flatten()
 }
 
 impl Process {
@@ -109,7 +109,7 @@ impl Process {
             return None;
         }
         let slept = now - *self.since.get_or_insert(now);
-        if slept < GRACE || (slept < PATIENCE && self.others_run(pid)) {
+        if slept < GRACE || (slept < PATIENCE && tasks::others_run(pid, &mut self.others)) {
             return None;
         }
         // The long look, with owners and stacks, and what is shared with other processes.
@@ -118,11 +118,6 @@ impl Process {
         let is_for_ever =
             wait_for_ever(&threads) && all_sleep(&tasks::of_process(pid, &mut self.switches));
         is_for_ever.then(|| Asleep { ledger: path.to_owned(), pid, threads })
-    }
-
-    /// Whether another process of the run runs, or will by itself.
-    fn others_run(&mut self, pid: u32) -> bool {
-        tasks::others_run(pid, &mut self.others)
     }
 }
 
