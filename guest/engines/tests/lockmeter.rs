@@ -2,7 +2,7 @@
 //! wraps or is reused.
 
 use std::cell::Cell as Local;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use lockwright_engines::lockdep::Core;
@@ -574,4 +574,19 @@ fn readers_on_many_threads_are_as_many_and_as_long_as_they_were() {
     assert!((1..=80_000).contains(&row.periods), "{}", row.periods);
     assert!(row.max_ticks <= row.ticks && row.max_ticks < clock.load(Relaxed), "{}", row.ticks);
     assert_eq!(readers.comes(0), 1);
+}
+
+/// However many call sites came before, the newest is where the fast path looks, and none is lost.
+#[test]
+fn the_newest_call_site_is_found_at_once() {
+    let mut host = Host::new(400);
+    let thread = host.thread();
+    let key_of = |site| key(1 << 32, 0, site);
+    for site in 1..=500 {
+        let cell = host.cell(thread, site);
+        assert!(thread.known(key_of(site)).is_some_and(|it| it.site() == cell.site()), "{site}");
+    }
+    let found = (1..=500).filter_map(|site| thread.find(key_of(site)).map(|cell| cell.site()));
+    let sites: HashSet<u32> = found.collect();
+    assert_eq!(sites.len(), 500);
 }

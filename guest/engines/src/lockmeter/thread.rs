@@ -55,6 +55,9 @@ pub(super) struct Slot {
     pub(super) cell: u64,
 }
 
+/// Stands for a key in a slot that changes: keys are odd.
+const GONE: u64 = 2;
+
 const _: () = {
     assert!(offset_of!(Metered, addr) == 0 && offset_of!(Metered, recursion) % 8 == 0);
     assert!(offset_of!(Metered, flags) == offset_of!(Metered, recursion) + 4);
@@ -243,23 +246,28 @@ impl MeterThread {
     }
 
     /// Stores a cell under a key that is not there. There is room.
+    ///
+    /// The newest key has the slot where the fast path looks, and what was there moves on: a program takes the locks that
+    /// matter longer than those of its start. (If a signal handler takes a lock for the first time between two loads of the
+    /// look-up that it interrupts, that one acquisition is counted in the handler's cell.)
     pub(super) fn insert(&mut self, key: u64, cell: CellRef) {
-        let mask = self.slots() - 1;
-        let mut at = key >> self.row.shift;
-        loop {
-            // SAFETY: the slot is within this thread's index, which stays mapped; at least one slot
-            // is free.
-            let slot = unsafe { &mut *(self.row.index as *mut Slot).add(at as usize) };
-            if slot.key == 0 {
-                slot.cell = cell.address();
-                // A handler that comes between must not find the key without the cell.
-                compiler_fence(SeqCst);
-                slot.key = key;
-                self.row.keys += 1;
-                return;
-            }
+        let (mask, first) = (self.slots() - 1, key >> self.row.shift);
+        let mut at = first;
+        // SAFETY: the slot is within this thread's index, which stays mapped.
+        let slot = |at: u64| unsafe { (self.row.index as *mut Slot).add(at as usize) };
+        // SAFETY: a slot of the index; at least one is free.
+        while unsafe { (*slot(at)).key } != 0 {
             at = (at + 1) & mask;
         }
+        let new = Slot { key, cell: cell.address() };
+        // SAFETY: both are slots of the index. All between them are taken, so what moves is still found.
+        unsafe {
+            if at != first {
+                store(slot(at), *slot(first));
+            }
+            store(slot(first), new);
+        }
+        self.row.keys += 1;
     }
 
     /// There is room for one more held lock.
@@ -691,5 +699,21 @@ impl MeterThread {
         // SAFETY: by this function's contract `other` is a mapped thread row.
         let since = unsafe { Self::had_since_at(other, &held) };
         CellRef::at(held.cell).map(|cell| (cell.site(), since))
+    }
+}
+
+/// Fills a slot.
+///
+/// # Safety
+/// `slot` is one of the calling thread's index.
+unsafe fn store(slot: *mut Slot, new: Slot) {
+    // SAFETY: the caller promises a slot, which only this thread uses.
+    unsafe {
+        // A handler that comes between must not find a key with another's cell.
+        (*slot).key = GONE;
+        compiler_fence(SeqCst);
+        (*slot).cell = new.cell;
+        compiler_fence(SeqCst);
+        (*slot).key = new.key;
     }
 }
