@@ -530,6 +530,10 @@ pub mod lock_kind {
     pub const SEMAPHORE: u8 = 10;
     /// `pthread_once_t`: held while its routine runs, once.
     pub const ONCE: u8 = 11;
+    /// `sem_t` that begins above 1: so many threads at most are between their waits and their posts
+    /// ([`super::Class::seats`]), until it is posted by a thread that has not taken it. It is always
+    /// taken by [`super::mode::READ`] and [`super::mode::TRY`], since nobody waits for one holder.
+    pub const COUNTING: u8 = 12;
 }
 
 /// Values of [`Class::origin`]: what the class was made from (see DESIGN, lock classes).
@@ -602,8 +606,8 @@ row! {
         /// Locks of the class that proved to be none ([`lock_flag::HANDED_OVER`]), or were taken for none after many that
         /// did. Changes.
         handed_over: u32,
-        /// Not used.
-        reserved: u32,
+        /// [`lock_kind::COUNTING`]: the largest value that one of the class began with. Else 0. Changes.
+        seats: u32,
     }
 }
 
@@ -615,7 +619,7 @@ impl Class {
             (wait_type::UNKNOWN, lock_kind::SPIN) => wait_type::SPIN,
             (wait_type::UNKNOWN, lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER) => wait_type::SLEEP,
             // Lock or not, waiting for it sleeps.
-            (wait_type::UNKNOWN, lock_kind::SEMAPHORE) => wait_type::SLEEP,
+            (wait_type::UNKNOWN, lock_kind::SEMAPHORE | lock_kind::COUNTING) => wait_type::SLEEP,
             (said, _) => said,
         }
     }

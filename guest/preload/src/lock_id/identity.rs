@@ -149,8 +149,17 @@ impl Identify for sem_t {
     const DESTROYED_STACK: usize = 0;
     const DESTROYED_THREAD: usize = 0;
 
-    unsafe fn kind(_: *const Self) -> u8 {
-        lock_kind::SEMAPHORE
+    unsafe fn kind(this: *const Self) -> u8 {
+        // SAFETY: the caller promises that `this` points to an object of its type.
+        match unsafe { value_of(this) } {
+            0 | 1 => lock_kind::SEMAPHORE,
+            _ => lock_kind::COUNTING,
+        }
+    }
+
+    unsafe fn is_plain(this: *const Self) -> bool {
+        // SAFETY: the caller promises that `this` points to an object of its type.
+        unsafe { Self::kind(this) == lock_kind::SEMAPHORE }
     }
 
     unsafe fn can_stamp(_: *const Self) -> bool {
@@ -163,9 +172,18 @@ impl Identify for sem_t {
 /// # Safety
 /// `s` points to a semaphore.
 pub unsafe fn is_taken(s: *const sem_t) -> bool {
+    // SAFETY: the caller promises a semaphore.
+    unsafe { value_of(s) == 0 }
+}
+
+/// The value of a semaphore.
+///
+/// # Safety
+/// `s` points to a semaphore.
+unsafe fn value_of(s: *const sem_t) -> u32 {
     // SAFETY: the caller promises a semaphore, and at start this was found to be a field of
     // glibc's.
-    unsafe { s.cast::<u32>().byte_add(const { semaphore::VALUE.always() }).read_volatile() == 0 }
+    unsafe { s.cast::<u32>().byte_add(const { semaphore::VALUE.always() }).read_volatile() }
 }
 
 /// Locks can carry stamps.

@@ -30,6 +30,8 @@ pub enum LockKind {
     Completion = "completion",
     /// A semaphore that counts as a lock.
     Semaphore = "semaphore",
+    /// A semaphore that begins above 1.
+    Counting = "counting semaphore",
     /// The control of pthread_once, which is held while its routine runs.
     Once = "once control",
     /// A kind that only a newer lockwright knows.
@@ -50,6 +52,7 @@ impl LockKind {
             lock_kind::RESOURCE => Self::ResourceContext,
             lock_kind::COMPLETION => Self::Completion,
             lock_kind::SEMAPHORE => Self::Semaphore,
+            lock_kind::COUNTING => Self::Counting,
             lock_kind::ONCE => Self::Once,
             _ => Self::Other,
         }

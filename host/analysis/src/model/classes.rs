@@ -25,7 +25,7 @@ fn lock_bytes(kind: u8) -> u64 {
     match kind {
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => 56,
         lock_kind::SPIN | lock_kind::ONCE => 4,
-        lock_kind::SEMAPHORE => 32,
+        lock_kind::SEMAPHORE | lock_kind::COUNTING => 32,
         _ if cfg!(target_arch = "aarch64") => 48,
         _ => 40,
     }
@@ -47,6 +47,7 @@ pub struct Classes<'a> {
     by_row: Vec<Option<Member>>,
     /// By class of ends of threads ([`super::thread_ends`]).
     thread_ends: Vec<Member>,
+    has_counting: bool,
 }
 
 /// A class row's place among the merged classes.
@@ -153,6 +154,7 @@ impl<'a> Classes<'a> {
             keys: Vec::new(),
             by_row: Vec::new(),
             thread_ends: Vec::new(),
+            has_counting: rows.iter().any(|(_, _, row)| row.kind == lock_kind::COUNTING),
         };
         let mut groups: HashMap<Rc<Key>, u32> = HashMap::new();
         for (&(id, ledger, row), made) in rows.iter().zip(made) {
@@ -353,7 +355,14 @@ impl<'a> Classes<'a> {
     /// Whether what is of this class row keeps threads from each other: it is a lock.
     pub fn excludes(&self, row: u32) -> bool {
         let kind = self.kind(row);
-        !matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION | thread_ends::KIND)
+        const NONE: [u8; 4] =
+            [lock_kind::RESOURCE, lock_kind::COMPLETION, lock_kind::COUNTING, thread_ends::KIND];
+        !NONE.contains(&kind)
+    }
+
+    /// Whether there are semaphores with more than one seat.
+    pub fn has_counting(&self) -> bool {
+        self.has_counting
     }
 
     /// Whether a class row has semaphores that proved to be no locks, or controls of `pthread_once`

@@ -34,7 +34,7 @@ pub fn part(sources: &Sources<'_>, index: usize, rows: &[(u32, usize, Class)], m
     let mut classes: HashMap<Key, Vec<u32>> = HashMap::new();
     for (&(id, _, ref row), (key, ..)) in rows.iter().zip(&*made) {
         // That one of them is no lock says something of those that are used in other ways, too.
-        if row.kind == lock_kind::SEMAPHORE {
+        if matches!(row.kind, lock_kind::SEMAPHORE | lock_kind::COUNTING) {
             continue;
         }
         let is_array = matches!(

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Evidence, Node, mode};
+use lockwright_ledger::rows::{Class, Evidence, Node, lock_kind, mode};
 
 use super::Symbolise;
 use crate::finding::Frame;
@@ -35,6 +35,11 @@ pub(super) fn append(
         let node = nodes[id as usize];
         // What is tried with nothing held makes no dependency.
         if node.state == 0 || node.class == 0 || node.parent == 0 || node.mode & mode::TRY == 0 {
+            continue;
+        }
+        // Counts as tried wherever it is taken.
+        let class = ledger.get::<Class>(node.class);
+        if class.is_some_and(|class| class.kind == lock_kind::COUNTING) {
             continue;
         }
         let follows = *known.entry(node.stack).or_insert_with(|| {

@@ -25,6 +25,8 @@ pub enum Extra {
     Events,
     /// A routine that runs once.
     Once,
+    /// A semaphore with two seats or three.
+    Seats,
 }
 
 /// A random run; the same for the same seed.
@@ -55,6 +57,8 @@ fn attempt(rng: &mut Rng, extra: Extra) -> Option<Run> {
     let mut generator = Generator { rng: &mut events, locks, shares_sites, ids };
     if extra == Extra::Once {
         generator.once(&mut threads)?;
+    } else if extra == Extra::Seats {
+        generator.seats(&mut threads)?;
     } else {
         if has_semaphore {
             generator.semaphore(&mut threads);
@@ -208,6 +212,28 @@ impl Generator<'_> {
         Some(())
     }
 
+    /// Has threads do some of their outermost critical sections with a seat of a semaphore taken. `None` if fewer do than it
+    /// takes to run out of seats.
+    fn seats(&mut self, threads: &mut [Vec<Step>]) -> Option<()> {
+        let seats = 2 + self.rng.below(2);
+        let lock = self.locks.len();
+        self.locks.push(Lock { name: "N".into(), kind: Kind::Counting(seats) });
+        let mut users = 0;
+        for steps in threads.iter_mut() {
+            let mut sections = outermost(steps);
+            sections.retain(|_| self.rng.chance(85));
+            users += usize::from(!sections.is_empty());
+            for (begin, end) in sections.into_iter().rev() {
+                self.ids += 1;
+                let id = self.ids;
+                let take = Op::Acquire { lock, how: How::Wait, read: false, id };
+                steps.insert(end, Step { op: Op::Release { lock, id }, site: None });
+                steps.insert(begin, Step { op: take, site: None });
+            }
+        }
+        (users > seats).then_some(())
+    }
+
     /// Has a thread post a semaphore that another waits for, once or twice. (With several posters
     /// the order is known of each wait, but not that of two posts neither can have been if two
     /// threads wait in a cycle before them.)
@@ -316,6 +342,29 @@ impl Generator<'_> {
             steps.insert(later, Step { op: Op::Join(thread), site: None });
         }
     }
+}
+
+/// From where a thread holds nothing until it holds nothing again. What orders it with other threads does not lie within.
+fn outermost(steps: &[Step]) -> Vec<(usize, usize)> {
+    let (mut sections, mut held, mut begin, mut is_alone) = (Vec::new(), 0, 0, true);
+    for (at, step) in steps.iter().enumerate() {
+        match step.op {
+            Op::Acquire { .. } => {
+                if held == 0 {
+                    (begin, is_alone) = (at, true);
+                }
+                held += 1;
+            }
+            Op::Release { .. } => {
+                held -= 1;
+                if held == 0 && is_alone {
+                    sections.push((begin, at + 1));
+                }
+            }
+            op => is_alone &= !op.is_order(),
+        }
+    }
+    sections
 }
 
 /// Not in the middle of a condition wait, nor of a barrier.

@@ -14,6 +14,8 @@ pub enum Kind {
     Spin,
     /// A control of `pthread_once`.
     Once,
+    /// A semaphore that begins at so many, more than one.
+    Counting(usize),
 }
 
 /// A lock: its name in stories says its class.
@@ -192,6 +194,7 @@ impl Run {
                 Kind::Writers => "writers",
                 Kind::Spin => "spin",
                 Kind::Once => "once",
+                Kind::Counting(seats) => &format!("seats {seats}"),
             };
             if !declared.contains(&lock.class()) {
                 declared.push(lock.class());

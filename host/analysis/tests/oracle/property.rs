@@ -184,6 +184,38 @@ fn routines_that_run_once_are_locks() {
     }
 }
 
+/// The same of programs with a semaphore that has fewer seats than threads.
+#[test]
+fn seats_keep_threads_apart() {
+    let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
+    let count = number("LOCKWRIGHT_ORACLE_COUNT", 1000);
+    let (mut deadlocks, mut likely, mut apart) = (0, 0, 0);
+    for i in 0..count {
+        let run = generated(seed, i, Extra::Seats);
+        let examined = examine(&run);
+        if let Some(fault) = examined.faults.first() {
+            panic!("program {i} of seed {seed} with seats: {}", smallest(run, fault));
+        }
+        deadlocks += u64::from(examined.has_deadlock);
+        likely += examined.likely;
+        // With a seat for each thread, more can come to pass.
+        let mut roomy = run;
+        for lock in &mut roomy.locks {
+            if let Kind::Counting(seats) = &mut lock.kind {
+                *seats = roomy.threads.len();
+            }
+        }
+        let fewer = examined.likely < examine(&roomy).likely;
+        apart += u64::from(fewer);
+    }
+    println!(
+        "{count} programs, {deadlocks} with a deadlock in reach; {likely} likely findings; {apart} kept apart"
+    );
+    if count >= 1000 {
+        assert!(deadlocks > count / 20 && apart > count / 200, "{deadlocks} {apart}");
+    }
+}
+
 /// The smallest program with a fault of the same sort, and the report on it.
 fn smallest(run: Run, fault: &Fault) -> String {
     let sort = fault.sort();

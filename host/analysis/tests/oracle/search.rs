@@ -102,7 +102,11 @@ impl<'r> Search<'r> {
         match self.op(state, thread) {
             None => false,
             Some(Op::Acquire { lock, read, .. }) => {
-                self.holders(state, thread, lock, read).is_empty()
+                let holders = self.holders(state, thread, lock, read).len();
+                match self.run.locks[lock].kind {
+                    Kind::Counting(seats) => holders < seats,
+                    _ => holders == 0,
+                }
             }
             Some(Op::WaitEnd { lock, .. }) => self.holders(state, thread, lock, false).is_empty(),
             Some(Op::SleepEnd { lock, event, .. }) => {
@@ -201,6 +205,10 @@ impl<'r> Search<'r> {
         }
         let (lock, read, timed) = match self.op(state, thread)? {
             Op::Acquire { how: How::Try, .. } => return None,
+            // No single thread is waited for.
+            Op::Acquire { lock, .. } if matches!(self.run.locks[lock].kind, Kind::Counting(_)) => {
+                return None;
+            }
             Op::Acquire { lock, how, read, .. } => (lock, read, how == How::Timed),
             Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => (lock, false, false),
             Op::Join(other) if state[other] == self.run.threads[other].len() => return None,
@@ -365,7 +373,11 @@ impl<'r> Search<'r> {
         }
         match op {
             Some(Op::Acquire { lock, read, .. }) => {
-                self.holders(state, thread, lock, read).iter().any(is_stuck)
+                let holders = self.holders(state, thread, lock, read);
+                match self.run.locks[lock].kind {
+                    Kind::Counting(_) => holders.iter().all(is_stuck),
+                    _ => holders.iter().any(is_stuck),
+                }
             }
             Some(Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. }) => {
                 self.holders(state, thread, lock, false).iter().any(is_stuck)

@@ -114,6 +114,8 @@ pub struct Story {
     past: HashSet<(String, u32)>,
     /// Semaphores that proved to be no locks.
     handed_over: HashSet<String>,
+    /// What semaphores with more than one seat begin at.
+    seats: u32,
     last_site: u64,
     modules: u32,
 }
@@ -152,6 +154,7 @@ impl Story {
             routines: HashMap::new(),
             past: HashSet::new(),
             handed_over: HashSet::new(),
+            seats: 0,
             last_site: 1000,
             modules: module,
         }
@@ -204,6 +207,7 @@ impl Story {
             return;
         }
         let (kind, is_static) = match what {
+            "seats" => (lock_kind::COUNTING, false),
             "recursive" => (lock_kind::RECURSIVE, false),
             "errorcheck" => (lock_kind::ERRORCHECK, false),
             "rwlock" => (lock_kind::RWLOCK, false),
@@ -214,6 +218,9 @@ impl Story {
             "static" => (lock_kind::MUTEX, true),
             _ => panic!("what is {line:?}?"),
         };
+        if what == "seats" {
+            self.seats = words.next().and_then(|seats| seats.parse().ok()).expect("a number");
+        }
         for name in words {
             let number = self.classes.len() as u64;
             self.classes.insert(name.to_owned(), TheClass { number, kind, is_static });
@@ -242,6 +249,9 @@ impl Story {
         let ident = self.core.new_lock(class.kind, origin).expect("room");
         if !class.is_static {
             self.core.name_class(ident.class(), letters.as_bytes());
+        }
+        if class.kind == lock_kind::COUNTING {
+            self.core.has_seats(ident.class(), self.seats);
         }
         let lock = TheLock { ident, addr: offset, kind: class.kind };
         self.locks.insert(name.to_owned(), lock);
@@ -602,7 +612,8 @@ impl Story {
     }
 
     fn is_semaphore(&mut self, name: &str) -> bool {
-        !self.syncs.contains_key(name) && self.lock(name).kind == lock_kind::SEMAPHORE
+        let kinds = [lock_kind::SEMAPHORE, lock_kind::COUNTING];
+        !self.syncs.contains_key(name) && kinds.contains(&self.lock(name).kind)
     }
 
     /// As the preload library does when a semaphore that counts as a lock is posted.
@@ -629,7 +640,9 @@ impl Story {
     fn acquire(&mut self, thread: &str, name: &str, mode: u16, site: u64, blocks: bool) {
         let lock = self.lock(name);
         let state = self.thread(thread);
-        let is_semaphore = lock.kind == lock_kind::SEMAPHORE;
+        let is_counting = lock.kind == lock_kind::COUNTING;
+        let is_semaphore = lock.kind == lock_kind::SEMAPHORE || is_counting;
+        let mode = if is_counting { mode::READ | mode::TRY } else { mode };
         if is_semaphore && state.find(lock.addr).is_some() {
             return self.hand_over(thread, name);
         }

@@ -68,6 +68,11 @@ fn count_none(recorder: &mut Recorder, ident: Ident) {
     });
 }
 
+/// A semaphore of the class begins with so many seats: the largest number that one has is known of the class.
+pub(crate) fn has_seats(recorder: &mut Recorder, class: u32, seats: u32) {
+    recorder.writer.update::<Class>(class, |row| row.seats = row.seats.max(seats));
+}
+
 /// Nobody holds the semaphore at `addr` any more. Returns another thread's entry of it.
 pub(crate) fn give_up(
     recorder: &Recorder,

@@ -86,6 +86,11 @@ impl Core {
         semaphore::takes_for_none(&mut self.recorder, ident)
     }
 
+    /// A semaphore of the class begins with so many seats, more than one.
+    pub fn has_seats(&mut self, class: u32, seats: u32) {
+        semaphore::has_seats(&mut self.recorder, class, seats);
+    }
+
     /// Nobody holds the semaphore at `addr` any more. Returns another thread's entry of it.
     pub fn give_up(&mut self, thread: Option<&mut ThreadState>, addr: u64) -> Option<Held> {
         semaphore::give_up(&self.recorder, thread, addr)

@@ -1,6 +1,7 @@
 //! Acquisitions and releases, by the type of the lock.
 
 pub mod acquire;
+mod counting;
 // For the laboratory alone: what the kernel's patches changed.
 #[cfg_attr(
     any(
@@ -16,6 +17,7 @@ pub mod folded;
 pub mod loader_locks;
 pub mod lock_lifetime;
 pub mod mutex;
+mod no_lock;
 pub mod once;
 pub mod release;
 pub mod rwlock;

@@ -1,5 +1,5 @@
-//! sem_*: a semaphore that begins at 1 is a lock until it shows that it is none; any other may hand
-//! something over ([`crate::lockdep::handovers`]).
+//! sem_*: a semaphore that begins at 1 is a lock until it shows that it is none; one that begins above is a lock with so many
+//! seats ([`super::counting`]); any other may hand something over ([`crate::lockdep::handovers`]).
 //!
 //! A lock carries a stamp, and loses it when it proves to be none: a post by a thread that does not
 //! hold it (in a handler: that did not take it there), or a wait by the one that does.
@@ -11,10 +11,12 @@ use lockwright_engines::lockdep::{Acquire, Core, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{event, finding_kind, mode};
 
+use super::counting;
+use super::no_lock::hand_over;
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
-use crate::lock_id::{identity, known_births};
+use crate::lock_id::identity;
 use crate::lockdep::watch::{self, Blocking};
 use crate::lockdep::{cond, fast_path, handovers, is_wanted, left_held, misuse, release, trylocks};
 use crate::os::{sys, tls};
@@ -43,12 +45,18 @@ pub unsafe fn begins(
         handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
         cond::forget_kept(s as u64);
         // lockmeter knows semaphores by where they are waited for.
-        let may_be_lock = shared == 0 && value == 1 && identity::can_stamp() && is_wanted();
+        let is_counting = counting::SEATS.contains(&value);
+        let may_be_lock =
+            shared == 0 && (value == 1 || is_counting) && identity::can_stamp() && is_wanted();
         // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet. The caller promises that `call` has not
         // returned.
         may_be_lock.then(|| unsafe {
-            identity::begin_as_known(s, call)
-                .or_else(|| identity::begin_unless(s, Core::takes_for_none))
+            let place = identity::begin_as_known(s, call)
+                .or_else(|| identity::begin_unless(s, Core::takes_for_none));
+            if is_counting {
+                counting::begins(s, value);
+            }
+            place
         })?
     })
 }
@@ -63,10 +71,12 @@ pub unsafe fn end(s: Semaphore) {
         if identity::stamped(s).is_none() {
             return;
         }
+        let is_counting = counting::ident(s).is_some();
         identity::take_stamp(s);
-        if identity::is_taken(s) {
+        if is_counting || identity::is_taken(s) {
             let thread = watch::thread();
-            state::with_core(|core| core.give_up(thread, s as u64));
+            let held_as = if is_counting { counting::held_as(s) } else { s as u64 };
+            state::with_core(|core| core.give_up(thread, held_as));
         }
     }
 }
@@ -75,20 +85,8 @@ pub unsafe fn end(s: Semaphore) {
 #[inline(always)]
 fn lock(s: Semaphore) -> Option<(&'static mut ThreadState, Ident)> {
     // SAFETY: wrappers pass the semaphore of the program's own call, whose memory may have a stamp.
-    let ident = unsafe { identity::stamped(s) }?;
+    let ident = unsafe { identity::stamped_plain(s) }?;
     Some((watch::thread()?, ident))
-}
-
-/// The semaphore is no lock.
-#[cold]
-fn hand_over(thread: Option<&mut ThreadState>, s: Semaphore, ident: Ident) {
-    // SAFETY: the caller's semaphore. First of all, so that nobody takes it for a lock any more.
-    unsafe { identity::take_stamp(s) };
-    state::with_core(|core| {
-        // How many of the class are locks decides about the next.
-        known_births::withdraw(core, ident.class());
-        core.hand_over(thread, s as u64, ident);
-    });
 }
 
 /// # Safety
@@ -115,6 +113,11 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
 /// `s` is the semaphore of the program's call of `sem_post`.
 #[inline(never)]
 unsafe fn post_slow(s: Semaphore) -> c_int {
+    // SAFETY: the program passed `s` to this call, so it points to its semaphore.
+    if let Some(ident) = unsafe { counting::ident(s) } {
+        // SAFETY: the same.
+        return unsafe { counting::post(s, ident) };
+    }
     // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `stamped`
     // asks.
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
@@ -138,7 +141,7 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
         thread => {
             handovers::shares_by_post();
             cond::posts(s as u64);
-            hand_over(thread, s, ident);
+            hand_over(thread, s, s as u64, ident);
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
             unsafe { real::sem_post(s) }
         }
@@ -165,8 +168,13 @@ pub unsafe fn take(
         unsafe { first_use::tell(s) };
         left_held::idles(const { blocking_call("sem_wait") }, site);
         // SAFETY: the caller promises its semaphore, as `wait_for_event` asks.
-        let result = unsafe { wait_for_event(s, mode, site, block) };
-        return handovers::semaphore_waited(s as u64, result);
+        let result =
+            handovers::semaphore_waited(s as u64, unsafe { wait_for_event(s, mode, site, block) });
+        if result == 0 {
+            // SAFETY: the caller promises its semaphore, and a call that has not returned.
+            unsafe { counting::taken(s, site, back) };
+        }
+        return result;
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
     // SAFETY: it takes no arguments, and nothing is under way that unwinding would leave behind.
@@ -177,7 +185,7 @@ pub unsafe fn take(
     }
     if !thread.is_idle() && thread.find(lock.addr).is_some() {
         // Only another's post lets it through.
-        hand_over(Some(thread), s, ident);
+        hand_over(Some(thread), s, s as u64, ident);
         return block();
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
@@ -294,13 +302,18 @@ pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
         // SAFETY: the next `sem_trywait` gets the program's own `s` unchanged, as without us.
-        return handovers::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
+        let result = handovers::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
+        if result == 0 {
+            // SAFETY: the program's semaphore, and the stub passed a call that has not returned.
+            unsafe { counting::taken(s, site, back) };
+        }
+        return result;
     };
     // SAFETY: the next `sem_trywait` gets the program's own `s` unchanged, as without us.
     let result = unsafe { real::sem_trywait(s) };
     let held = !thread.is_idle() && thread.find(s as u64).is_some();
     match (result, held) {
-        (0, true) => hand_over(Some(thread), s, ident),
+        (0, true) => hand_over(Some(thread), s, s as u64, ident),
         (0, false) => {
             let lock = Acquire { addr: s as u64, ident, mode: trylocks::mode_at(site), site };
             // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.

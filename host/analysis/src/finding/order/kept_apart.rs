@@ -13,6 +13,13 @@ pub enum Evidence {
         /// The lock.
         gate: Name,
     },
+    /// All steps hold a semaphore that has not so many seats.
+    Seats {
+        /// The semaphore.
+        semaphore: Name,
+        /// How many threads can hold it.
+        seats: u32,
+    },
     /// One of two steps needs a lock that a third thread holds from before to after the other.
     Enclosed {
         /// Those two.
@@ -67,6 +74,13 @@ pub enum Evidence {
 pub enum Remedy {
     /// Nothing, while every step holds this.
     KeepGate(Name),
+    /// Nothing, while every step holds this semaphore, and no more than so many threads can.
+    KeepSeats {
+        /// The semaphore.
+        semaphore: Name,
+        /// How many.
+        seats: u32,
+    },
     /// Nothing, while this is held around the other step.
     KeepEnclosing(Name),
     /// Nothing, while nobody learns of this lock before it is first released.

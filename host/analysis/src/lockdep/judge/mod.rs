@@ -13,6 +13,7 @@ pub(crate) mod ended_holds;
 pub(crate) mod holds_around;
 pub(crate) mod least_obstacle;
 pub(crate) mod precedence;
+pub(crate) mod seats;
 pub(crate) mod waiting_writer;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -23,6 +24,7 @@ use lockwright_ledger::rows::{self, Node, mode};
 
 use self::holds_around::Enclosure;
 use self::precedence::{Contradiction, Precedence};
+use self::seats::Seats;
 use self::waiting_writer::{Writer, Writers, readers};
 use crate::lockdep::search::budget::Budget;
 use crate::model::{Model, shared};
@@ -65,6 +67,8 @@ pub enum Obstacle {
     Doubt(usize, usize, u32),
     /// Steps `.0` and `.1` hold a common lock, which is that of node `.2`.
     Guard(usize, usize, u32),
+    /// All steps hold a semaphore that has not so many seats.
+    Seats(Seats),
     /// Step `.0` or step `.1` lies within a hold that excludes the other.
     Enclosed(usize, usize, Enclosure),
     /// Step `.1` is over before a hold has ended whose lock step `.0` holds, and which began before.
@@ -92,7 +96,11 @@ impl Obstacle {
             | Self::Late(_)
             | Self::Between(_)
             | Self::Doubt(..) => 2,
-            Self::Guard(..) | Self::Enclosed(..) | Self::Over(..) | Self::Precedence(..) => 3,
+            Self::Guard(..)
+            | Self::Seats(_)
+            | Self::Enclosed(..)
+            | Self::Over(..)
+            | Self::Precedence(..) => 3,
             Self::New(_) | Self::Order(..) => 4,
             Self::SameThread(..) => 5,
         })
@@ -345,7 +353,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         better(single).then_some((single, acquisitions))
     }
 
-    /// The first certain gate among the shapes, or else the first doubtful one.
+    /// The first certain gate among the shapes, or else a semaphore with too few seats, or else the first doubtful gate.
     fn gate(&self, shapes: &[&Shape]) -> Option<Obstacle> {
         let mut doubt = None;
         for (i, a) in shapes.iter().enumerate() {
@@ -360,7 +368,8 @@ impl<'m, 'a> Judge<'m, 'a> {
                 }
             }
         }
-        doubt
+        let acquired = shapes.iter().map(|shape| shape.acquirers[0].context.acquired);
+        seats::too_few(self.model, acquired).map(Obstacle::Seats).or(doubt)
     }
 
     /// A lock that is held in both contexts and cannot be by two threads at once.
@@ -410,6 +419,8 @@ impl<'m, 'a> Judge<'m, 'a> {
         };
         let mut pairs = (1..acquisitions.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
         !pairs.any(|(i, j)| is_apart(&acquisitions[i], &acquisitions[j]))
+            && seats::too_few(self.model, acquisitions.iter().map(|it| it.context.acquired))
+                .is_none()
             && ended_holds::over(self.model, acquisitions).is_none()
             && self.contradiction(acquisitions).is_none()
     }
@@ -430,7 +441,8 @@ impl<'m, 'a> Judge<'m, 'a> {
                 && !matches!(self.common(a, b), Some(Gate::Certain(_)))
         }) && {
             let all: Vec<Acquisition> = acquisitions.iter().copied().chain([new]).collect();
-            ended_holds::over(self.model, &all).is_none()
+            seats::too_few(self.model, all.iter().map(|it| it.context.acquired)).is_none()
+                && ended_holds::over(self.model, &all).is_none()
         }
     }
 

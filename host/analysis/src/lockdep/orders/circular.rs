@@ -326,6 +326,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Between(_)
         | Obstacle::Doubt(..) => Grade::Possible,
         Obstacle::Guard(..)
+        | Obstacle::Seats(_)
         | Obstacle::Enclosed(..)
         | Obstacle::Over(..)
         | Obstacle::Precedence(..) => Grade::Guarded,
@@ -422,6 +423,7 @@ impl Found {
             Obstacle::Between(i) => Obstacle::Between(turned(i)),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
+            Obstacle::Seats(by) => Obstacle::Seats(by),
             Obstacle::Enclosed(i, j, by) => Obstacle::Enclosed(turned(i), turned(j), by),
             Obstacle::Over(i, j, by) => Obstacle::Over(turned(i), turned(j), by),
             Obstacle::Precedence(i, j, held) => Obstacle::Precedence(turned(i), turned(j), held),
@@ -484,6 +486,10 @@ pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> 
                 gate: model.name(view.lock_of(node)),
             }));
         }
+        Obstacle::Seats(by) => all.push(Evidence::KeptApart(kept_apart::Evidence::Seats {
+            semaphore: model.name(view.lock_of(by.node)),
+            seats: by.seats,
+        })),
         Obstacle::Enclosed(i, j, by) => {
             all.push(Evidence::KeptApart(kept_apart::Evidence::Enclosed {
                 steps: [i, j],
@@ -555,6 +561,12 @@ fn remedies(
             vec![Remedy::KeptApart(kept_apart::Remedy::KeepGate(
                 view.model.name(view.lock_of(node)),
             ))]
+        }
+        (Grade::Guarded, Obstacle::Seats(by)) => {
+            vec![Remedy::KeptApart(kept_apart::Remedy::KeepSeats {
+                semaphore: view.model.name(view.lock_of(by.node)),
+                seats: by.seats,
+            })]
         }
         (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => {
             vec![Remedy::KeptApart(kept_apart::Remedy::KeepEnclosing(view.model.name(by.lock)))]

@@ -17,6 +17,12 @@ impl Lines for Evidence {
                     "the recorded paths never come without such a common lock".to_owned(),
                 ];
             }
+            Self::Seats { semaphore, seats } => {
+                return vec![
+                    format!("a deadlock needs {n} threads that each hold {}", quote(semaphore)),
+                    format!("it begins at {seats}, and only threads that hold it post it"),
+                ];
+            }
             Self::Enclosed { steps: [a, b], gate, holder } => {
                 let gate = quote(gate);
                 return vec![
@@ -74,6 +80,10 @@ impl Lines for Remedy {
             Self::KeepGate(gate) => format!(
                 "harmless while every path holds {}; one order would not need it",
                 quote(gate)
+            ),
+            Self::KeepSeats { semaphore, seats } => format!(
+                "harmless while every path holds {} and it has no more than {seats} places",
+                quote(semaphore)
             ),
             Self::KeepEnclosing(gate) => format!(
                 "harmless while {} is held around the other; one order would not need it",
