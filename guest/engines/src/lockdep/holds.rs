@@ -286,6 +286,7 @@ impl Holds {
         let mut at = thread.segment();
         for _ in 0..MOST_IN_RUN {
             match recorder.writer.get::<Segment>(at) {
+                Some(row) if row.kind == segment_kind::HANDED => at = row.prev,
                 Some(row) if row.kind != segment_kind::PASSED => return false,
                 Some(row) if row.sync == hold => return true,
                 Some(row) => at = row.prev,

@@ -136,10 +136,15 @@ impl Removal<'_> {
     /// and join: of these the order follows from several rows together.
     fn keep_neighbours(&mut self) {
         self.segments.each(self.writer, |writer, id, row| {
-            use segment_kind::{CREATED, INITIALISED, JOINED, PASSED, RELEASED, SIGNALS, START};
+            use segment_kind::{
+                CREATED, HANDED, INITIALISED, JOINED, PASSED, RELEASED, SIGNALS, START,
+            };
             let is_plain = match row.kind {
                 PASSED => !is_open_pass(writer, &row),
-                kind => matches!(kind, START | CREATED | JOINED | INITIALISED | SIGNALS | RELEASED),
+                kind => matches!(
+                    kind,
+                    START | CREATED | JOINED | INITIALISED | SIGNALS | RELEASED | HANDED
+                ),
             };
             if row.pins != 0 || !is_plain {
                 keep(writer, id, KEPT_WITH_NEXT);

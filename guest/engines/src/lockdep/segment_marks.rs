@@ -45,9 +45,9 @@ pub(super) fn keep_alone(writer: &mut Writer, id: u32, mark: u32) {
     writer.update::<Segment>(id, |row| row.mark = row.mark.max(mark));
 }
 
-/// The segment begins where nothing happened but that a hold ended.
+/// The segment begins where nothing happened that orders threads but that a hold ended, or nothing at all.
 pub(super) const fn ends_holds(kind: u32) -> bool {
-    matches!(kind, segment_kind::PASSED | segment_kind::RELEASED)
+    matches!(kind, segment_kind::PASSED | segment_kind::RELEASED | segment_kind::HANDED)
 }
 
 /// The mark of a segment, 0 if there is no such segment.

@@ -176,6 +176,16 @@ pub unsafe fn is_taken(s: *const sem_t) -> bool {
     unsafe { value_of(s) == 0 }
 }
 
+/// Whether a thread waits for the semaphore.
+///
+/// # Safety
+/// `s` points to a semaphore.
+pub unsafe fn has_waiters(s: *const sem_t) -> bool {
+    // SAFETY: the caller promises a semaphore, and at start this was found to be a field of
+    // glibc's.
+    unsafe { s.cast::<u32>().byte_add(const { semaphore::WAITERS.always() }).read_volatile() != 0 }
+}
+
 /// The value of a semaphore.
 ///
 /// # Safety

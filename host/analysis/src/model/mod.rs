@@ -7,6 +7,7 @@ mod class_group;
 mod classes;
 pub mod given_up;
 mod hand_overs;
+mod handed_on;
 mod heap;
 mod interrupts;
 mod key;
@@ -34,6 +35,7 @@ use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::Modules;
 pub use class_group::ClassGroup;
 pub use classes::Classes;
+pub use handed_on::HandedOn;
 pub use key::ClassKey;
 pub use lock_ref::LockRef;
 pub use naming::{code_of, place_key, place_of, short_place};
@@ -54,6 +56,8 @@ pub struct Model<'a> {
     pub trie: Trie,
     /// What happens before what.
     pub order: Order,
+    /// What else happened before what in this run.
+    pub handed_on: HandedOn,
     /// Its lock classes, merged.
     pub classes: Classes<'a>,
     /// By thread row id.
@@ -96,6 +100,7 @@ impl<'a> Model<'a> {
             symbols: sources.symbols(index),
             trie,
             order: posts::order(ledger),
+            handed_on: HandedOn::new(ledger),
             classes,
             threads: ledger.rows::<Thread>().collect(),
             numbers: thread_numbers(ledger),

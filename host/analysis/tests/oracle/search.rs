@@ -41,6 +41,8 @@ pub enum Waking {
     Told,
     /// Nothing: it may end at any time.
     Spurious,
+    /// That the thread has signalled that did in the run.
+    AsInRun,
 }
 
 /// The end of a thread, as something that is waited for.
@@ -60,6 +62,9 @@ pub struct Search<'r> {
     held: Vec<Vec<Vec<Held>>>,
     /// By thread: its creator, and at which step.
     creator: Vec<Option<(usize, usize)>>,
+    /// By thread and step that ends a wait on a condition variable: the first signal of another thread in that time, by thread
+    /// and step.
+    wakers: BTreeMap<(usize, usize), (usize, usize)>,
 }
 
 impl<'r> Search<'r> {
@@ -79,7 +84,7 @@ impl<'r> Search<'r> {
         }
         let held = (0..run.threads.len()).map(|thread| holdings(run, thread)).collect();
         let held: Option<Vec<_>> = held;
-        Some(Self { run, held: held?, creator })
+        Some(Self { run, held: held?, creator, wakers: wakers(run) })
     }
 
     fn op(&self, state: &[usize], thread: usize) -> Option<Op> {
@@ -110,9 +115,15 @@ impl<'r> Search<'r> {
             }
             Some(Op::WaitEnd { lock, .. }) => self.holders(state, thread, lock, false).is_empty(),
             Some(Op::SleepEnd { lock, event, .. }) => {
-                let is_told = self.is_there(state, Event::Condition(event));
-                (waking == Waking::Spurious || is_told)
-                    && self.holders(state, thread, lock, false).is_empty()
+                let is_woken = match waking {
+                    Waking::Told => self.is_there(state, Event::Condition(event)),
+                    Waking::Spurious => true,
+                    Waking::AsInRun => {
+                        let waker = self.wakers.get(&(thread, state[thread]));
+                        waker.is_none_or(|&(other, at)| state[other] > at)
+                    }
+                };
+                is_woken && self.holders(state, thread, lock, false).is_empty()
             }
             Some(Op::Join(other)) => state[other] == self.run.threads[other].len(),
             Some(Op::Pass(barrier)) => {
@@ -290,7 +301,10 @@ impl<'r> Search<'r> {
         self.run.threads[other].iter().any(|step| {
             match step.op {
                 Op::Acquire { lock, .. } => held.push(lock),
-                Op::Release { lock, .. } => held.retain(|&other| other != lock),
+                // A recursive lock is held until the last release.
+                Op::Release { lock, .. } => {
+                    held.iter().rposition(|&other| other == lock).map(|at| held.remove(at));
+                }
                 Op::Signal(_) => return held.iter().any(is_taken),
                 _ => {}
             }
@@ -305,11 +319,18 @@ impl<'r> Search<'r> {
     /// Nor if the joiner has waited on a condition before, and may have learned of the other's end;
     /// or if the other signals one with the lock held.
     ///
-    /// A signal that ends a wait on a condition variable orders nothing here, as it orders nothing
-    /// for lockdep.
+    /// A signal that ends a wait on a condition variable orders nothing here. But what can only be reached where a wait ends
+    /// without the signal that ended it in the run is not known for sure.
     pub fn cycles(&self) -> BTreeMap<Cycle, bool> {
         let mut found = BTreeMap::new();
         self.explore(Waking::Spurious, |state| self.cycles_of(state, &mut found));
+        if !self.wakers.is_empty() {
+            let mut as_in_run = BTreeMap::new();
+            self.explore(Waking::AsInRun, |state| self.cycles_of(state, &mut as_in_run));
+            for (cycle, sure) in &mut found {
+                *sure &= as_in_run.get(cycle).copied().unwrap_or(false);
+            }
+        }
         found
     }
 
@@ -472,6 +493,33 @@ impl<'r> Search<'r> {
             }
         }
     }
+}
+
+/// See [`Search::wakers`].
+fn wakers(run: &Run) -> BTreeMap<(usize, usize), (usize, usize)> {
+    let mut wakers = BTreeMap::new();
+    let mut at = vec![0; run.threads.len()];
+    // By thread that waits: for what, and who signalled it first.
+    let mut waits: BTreeMap<usize, (usize, Option<(usize, usize)>)> = BTreeMap::new();
+    for &thread in &run.order {
+        let here = (thread, at[thread]);
+        match run.threads[thread][at[thread]].op {
+            Op::SleepBegin { event, slept: true, .. } => _ = waits.insert(thread, (event, None)),
+            Op::SleepEnd { .. } => {
+                if let Some((_, Some(waker))) = waits.remove(&thread) {
+                    wakers.insert(here, waker);
+                }
+            }
+            Op::Signal(event) => {
+                for (_, last) in waits.values_mut().filter(|wait| wait.0 == event) {
+                    last.get_or_insert(here);
+                }
+            }
+            _ => {}
+        }
+        at[thread] += 1;
+    }
+    wakers
 }
 
 /// What a thread holds before each of its steps and after the last. `None` if it gives up what it

@@ -112,12 +112,23 @@ pub struct Story {
     routines: HashMap<String, (u64, u32)>,
     /// Threads that come after a routine, with the segment in which it ended.
     past: HashSet<(String, u32)>,
+    /// By thread: the wait on a condition variable that it is in.
+    blocked: HashMap<String, Blocked>,
     /// Semaphores that proved to be no locks.
     handed_over: HashSet<String>,
     /// What semaphores with more than one seat begin at.
     seats: u32,
     last_site: u64,
     modules: u32,
+}
+
+/// A wait on a condition variable.
+struct Blocked {
+    addr: u64,
+    mutex: Ident,
+    /// How many signals had been recorded when it began.
+    since: u32,
+    is_signalled: bool,
 }
 
 impl Story {
@@ -153,6 +164,7 @@ impl Story {
             rounds: HashMap::new(),
             routines: HashMap::new(),
             past: HashSet::new(),
+            blocked: HashMap::new(),
             handed_over: HashSet::new(),
             seats: 0,
             last_site: 1000,
@@ -390,10 +402,14 @@ impl Story {
                 let (lock, addr) = (self.lock(mutex), self.object(condition));
                 self.keeps(thread, lock.ident, addr, mode::COND_WAIT, site);
                 self.cond_wait(thread, mutex, site);
+                let since = self.core.hand_ons().0;
+                let wait = Blocked { addr, mutex: lock.ident, since, is_signalled: false };
+                self.blocked.insert(thread.to_owned(), wait);
             }
             "CS" => {
                 let addr = self.object(name);
                 self.signals_holding(thread, addr, site);
+                self.hands_on(thread, addr, site);
                 self.thread(thread).signals();
                 self.signals(thread, addr, site);
             }
@@ -404,7 +420,10 @@ impl Story {
                 self.granted(thread, addr);
             }
             "SAYS" => self.thread(thread).shares(),
-            "CE" => self.cond_return(thread, name),
+            "CE" => {
+                self.cond_return(thread, name);
+                self.is_woken(thread);
+            }
             "F" => {
                 let state = self.thread(thread);
                 let (segment, stack) = self.core.thread_creates(state, &mut capture(site));
@@ -597,6 +616,30 @@ impl Story {
             if !probe.is_hit() {
                 self.core.signalled(state, addr, probe, 7, &mut capture(site));
             }
+        }
+    }
+
+    /// As the preload library does before a signal of a condition variable on which a thread is blocked.
+    fn hands_on(&mut self, thread: &str, addr: u64, site: u64) {
+        let blocked = self.blocked.values_mut().filter(|it| it.addr == addr);
+        let Some(wait) = blocked.filter(|it| !it.is_signalled).min_by_key(|it| it.since) else {
+            return;
+        };
+        wait.is_signalled = true;
+        let mutex = wait.mutex;
+        let state = self.thread(thread);
+        let probe = state.probe_hand_on(addr);
+        if !probe.is_hit() {
+            self.core.hands_on(state, (addr, mutex), probe, 7, &mut capture(site));
+        }
+    }
+
+    /// As the preload library does after a wait on a condition variable.
+    fn is_woken(&mut self, thread: &str) {
+        let Some(wait) = self.blocked.remove(thread) else { return };
+        if self.core.hand_ons().0 != wait.since {
+            let state = self.thread(thread);
+            self.core.handed_on(state, wait.addr, wait.since, 7);
         }
     }
 

@@ -114,3 +114,53 @@ fn evidence_names_what_orders_threads() {
         assert!(evidence.iter().any(|line| line == says), "{evidence:?}");
     }
 }
+
+/// The finding on two threads that a wait keeps apart, and its evidence.
+fn woken(first_again: &str) -> Vec<String> {
+    let story = format!(
+        "
+        T1: L(Q) CW(Q,c)
+        T2: L(B) L(A) U(A) U(B) L(Q) U(Q) CS(c)
+        T1: CE(Q) U(Q) L(A) L(B) U(B) U(A)
+        {first_again}"
+    );
+    let report = Story::new().tell(&story).report();
+    let mut all = told(&report);
+    all.extend(told_of(&report.findings[0]).evidence);
+    all
+}
+
+#[test]
+fn a_signal_that_wakes_keeps_threads_apart_in_this_run_only() {
+    let told = woken("");
+    assert_eq!(told[0], "possible circular-dependency: A B");
+    let evidence = told.join("\n");
+    assert!(evidence.contains("thread 1 (T1) began in this run"), "{evidence}");
+    assert!(evidence.contains("thread 2 (T2) woke thread 1 (T1)"), "{evidence}");
+}
+
+#[test]
+fn what_is_done_again_after_the_signal_is_not_kept_apart() {
+    assert_eq!(woken("T2: L(B) L(A) U(A) U(B)")[0], ABBA);
+}
+
+#[test]
+fn a_signal_that_nobody_waits_for_orders_nothing() {
+    let story = "
+        T1: L(Q) CW(Q,c) CE(Q) U(Q)
+        T2: L(B) L(A) U(A) U(B) CS(c)
+        T1: L(A) L(B) U(B) U(A)";
+    assert_eq!(verdict(story), [ABBA]);
+}
+
+#[test]
+fn signals_keep_apart_through_other_threads() {
+    let story = "
+        T3: L(P) CW(P,d)
+        T2: L(Q) CW(Q,c)
+        T1: L(A) L(B) U(B) U(A) CS(c)
+        T2: CE(Q) U(Q) CS(d)
+        T3: CE(P) U(P) F(T4)
+        T4: L(B) L(A) U(A) U(B)";
+    assert_eq!(verdict(story), ["possible circular-dependency: A B"]);
+}

@@ -73,6 +73,12 @@ impl ThreadState {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::READ, 0)
     }
 
+    /// The key that remembers a signal of a thread that is blocked on the object at `addr`, if no more are to be recorded in
+    /// the segment.
+    pub fn probe_hand_on(&mut self, addr: u64) -> Probe {
+        self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::TIMED, 0)
+    }
+
     /// Stands for an object that is no lock in keys, and nowhere else.
     pub fn ident_of_object(addr: u64) -> Ident {
         // Objects are aligned; either half of an identity is a key by itself.

@@ -17,6 +17,7 @@ use lockwright_ledger::Writer;
 
 use super::checks::abandoned::Abandoned;
 use super::checks::declared_orders::DeclaredOrders;
+use super::checks::handed_on::HandedOn;
 use super::checks::left_held::LeftHolds;
 use super::checks::usage::Usages;
 use super::checks::wait_context::WaitContexts;
@@ -30,6 +31,7 @@ pub struct Core {
     recorder: Recorder,
     abandoned: Abandoned,
     declared_orders: DeclaredOrders,
+    handed_on: HandedOn,
     holds: Holds,
     left: LeftHolds,
     reclaim: Reclaim,
@@ -45,6 +47,7 @@ impl Core {
             recorder: Recorder::new(writer),
             abandoned: Abandoned::new(),
             declared_orders: DeclaredOrders::new(),
+            handed_on: HandedOn::new(),
             holds: Holds::new(),
             left: LeftHolds::new(),
             reclaim: Reclaim::new(),

@@ -142,6 +142,35 @@ impl Core {
         self.wakeups.signalled_holding(&mut self.recorder, thread, addr, probe, now_ns, capture);
     }
 
+    /// The thread is about to signal the condition variable at `addr`, on which a thread is blocked with the mutex `ident`.
+    /// `probe` is [`ThreadState::probe_hand_on`]'s.
+    pub fn hands_on(
+        &mut self,
+        thread: &mut ThreadState,
+        of: (u64, Ident),
+        probe: Probe,
+        now_ns: u64,
+        capture: Capture<'_>,
+    ) {
+        if self.handed_on.signal(&mut self.recorder, thread, of, probe, now_ns, capture) {
+            self.next_segment(thread, segment_kind::HANDED, 0, 0);
+        }
+    }
+
+    /// The thread was woken in a wait on the condition variable at `addr`, which began when
+    /// [`Core::hand_ons`] was `since`.
+    pub fn handed_on(&mut self, thread: &mut ThreadState, addr: u64, since: u32, now_ns: u64) {
+        if let Some(signal) = self.handed_on.waker(&self.recorder, thread, addr, since) {
+            self.next_segment(thread, segment_kind::HANDED, 0, 0);
+            self.handed_on.woken(&mut self.recorder, thread, &signal, now_ns);
+        }
+    }
+
+    /// How many signals of blocked threads have been recorded, and whether more will be.
+    pub fn hand_ons(&self) -> (u32, bool) {
+        (self.handed_on.signals(), !self.handed_on.is_full())
+    }
+
     /// What the thread does with a condition variable by a call that returns to `site`, which may
     /// be made for many callers: each of the first few is recorded. Remembered as `probe` once it
     /// need not be recorded again.

@@ -28,7 +28,8 @@ impl Recorder {
         if let Some(id) = self.push_segment(row) {
             thread.set_segment(id);
             // These are about locks: the thread has told nobody anything.
-            if matches!(kind, segment_kind::PASSED | segment_kind::RELEASED) {
+            if matches!(kind, segment_kind::PASSED | segment_kind::RELEASED | segment_kind::HANDED)
+            {
                 thread.row.told_before = told_before;
             }
         }

@@ -18,7 +18,9 @@ use crate::libc::real;
 use crate::lock_id::first_use;
 use crate::lock_id::identity;
 use crate::lockdep::watch::{self, Blocking};
-use crate::lockdep::{cond, fast_path, handovers, is_wanted, left_held, misuse, release, trylocks};
+use crate::lockdep::{
+    cond, fast_path, handed_on, handovers, is_wanted, left_held, misuse, release, trylocks,
+};
 use crate::os::{sys, tls};
 use crate::recorder::measured::measured_short;
 use crate::recorder::state;
@@ -124,6 +126,10 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
         handovers::shares_by_post();
+        // SAFETY: `s` points to the program's semaphore.
+        if unsafe { identity::has_waiters(s) } {
+            handed_on::posts(s as u64);
+        }
         cond::posts(s as u64);
         handovers::semaphore_posts(s as u64);
         // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
@@ -167,10 +173,14 @@ pub unsafe fn take(
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
         left_held::idles(const { blocking_call("sem_wait") }, site);
+        let since = handed_on::now();
         // SAFETY: the caller promises its semaphore, as `wait_for_event` asks.
         let result =
             handovers::semaphore_waited(s as u64, unsafe { wait_for_event(s, mode, site, block) });
         if result == 0 {
+            if since != handed_on::now() {
+                handed_on::granted(s as u64, since);
+            }
             // SAFETY: the caller promises its semaphore, and a call that has not returned.
             unsafe { counting::taken(s, site, back) };
         }

@@ -11,7 +11,7 @@ use lockwright_ledger::rows::{Held, event, finding_kind, held_flag, mode};
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
-use crate::lockdep::{cond_waits, left_held, misuse, release, taken_signals, watch};
+use crate::lockdep::{cond_waits, handed_on, left_held, misuse, release, taken_signals, watch};
 use crate::os::{time, tls};
 use crate::recorder::state;
 use crate::stack::python;
@@ -48,12 +48,13 @@ pub fn signalled(c: Cond, site: u64, to_all: bool) {
     }
     // A condition variable without waiters so far: the signal wakes no thread.
     let Some(Ident(word)) = MUTEXES.get(c as u64) else { return };
-    if let Some(waits) = WAITS.word(c as u64) {
-        cond_waits::signal(waits, to_all);
+    let mutex = Ident(word & !UNTIMED);
+    let is_blocked = WAITS.word(c as u64).is_some_and(|waits| cond_waits::signal(waits, to_all));
+    if is_blocked {
+        handed_on::signals(thread, c as u64, mutex);
     }
     thread.signals();
     wakes(thread, c as u64);
-    let mutex = Ident(word & !UNTIMED);
     taken_signals::signalled(thread, c as u64, mutex, site, to_all);
     // A handler is not its thread's doing, and must not signal at all.
     if !thread.holds(mutex.inst()) && thread.in_signal() == 0 {
@@ -129,6 +130,7 @@ pub fn forget_kept(addr: u64) {
 pub fn begin() {
     MUTEXES.clear();
     taken_signals::begin();
+    handed_on::begin();
 }
 
 /// A condition variable is waited on with this mutex.
@@ -200,6 +202,7 @@ pub unsafe fn wait(
     remember_mutex(c, lock.ident, timed);
     let waits = enter(thread, c, m, lock.ident);
     let begun = taken_signals::waits(thread, c as u64, node, lock.ident, site);
+    let since = handed_on::now();
     thread.wait_begin(&lock, node);
     let wait = || wait(node);
     let result = match thread.depth() {
@@ -223,6 +226,9 @@ pub unsafe fn wait(
     }
     if let Some(begun) = begun {
         taken_signals::woken(thread, c as u64, begun, result);
+    }
+    if result == 0 && since != handed_on::now() {
+        handed_on::woken(thread, c as u64, since);
     }
     result
 }

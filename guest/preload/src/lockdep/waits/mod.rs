@@ -3,5 +3,6 @@
 pub mod cond;
 pub mod cond_waits;
 pub mod futex;
+pub mod handed_on;
 pub mod handovers;
 pub mod taken_signals;

@@ -1,6 +1,6 @@
 //! What leaves open whether a cycle can deadlock.
 
-use crate::finding::Name;
+use crate::finding::{Name, ThreadInfo};
 
 /// What the grade rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,15 @@ pub enum Evidence {
     NoWriter {
         /// The lock.
         lock: usize,
+    },
+    /// One step was over before another began in this run, because a signal woke a thread.
+    HandedOn {
+        /// The early and the late one.
+        steps: [usize; 2],
+        /// The thread that signalled, and the one that woke.
+        threads: Option<[ThreadInfo; 2]>,
+        /// Where the signal was made.
+        place: Option<String>,
     },
     /// Two steps hold a lock of one class, and which is not known.
     DoubtfulGate {

@@ -62,6 +62,8 @@ pub enum Obstacle {
     /// Step `.0` reads what the next holds as a reader, and no recorded writer can come between for
     /// sure.
     Between(usize),
+    /// Step `.0` came before step `.1` in this run, by a signal that need not have been waited for.
+    HandedOn(usize, usize),
     /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which one is not
     /// recorded.
     Doubt(usize, usize, u32),
@@ -95,6 +97,7 @@ impl Obstacle {
             | Self::Torn
             | Self::Late(_)
             | Self::Between(_)
+            | Self::HandedOn(..)
             | Self::Doubt(..) => 2,
             Self::Guard(..)
             | Self::Seats(_)
@@ -238,6 +241,8 @@ enum Demand {
     Concurrent,
     /// And with a writer between any two readers.
     Complete,
+    /// And with none before another in this run by a signal.
+    Apart,
 }
 
 impl<'m, 'a> Judge<'m, 'a> {
@@ -324,8 +329,15 @@ impl<'m, 'a> Judge<'m, 'a> {
         if !better(own) {
             return None;
         }
-        if let Some(acquisitions) = self.choose(shapes, Demand::Complete, looks) {
+        let has_signals = !self.model.handed_on.is_empty();
+        if has_signals && let Some(acquisitions) = self.choose(shapes, Demand::Apart, looks) {
             return Some((own, acquisitions));
+        }
+        if let Some(acquisitions) = self.choose(shapes, Demand::Complete, looks) {
+            let handed_on = self.handed_on(&acquisitions).map(|(i, j)| Obstacle::HandedOn(i, j));
+            let more = handed_on.filter(|handed_on| own.compare(*handed_on).is_lt());
+            let obstacle = more.unwrap_or(own);
+            return better(obstacle).then_some((obstacle, acquisitions));
         }
         if let Some(acquisitions) = self.choose(shapes, Demand::Concurrent, looks) {
             let reader = readers(self.model, &acquisitions).first().map_or(0, |reader| reader.0);
@@ -483,12 +495,14 @@ impl<'m, 'a> Judge<'m, 'a> {
         demand: Demand,
         looks: &mut Budget,
     ) -> Option<Vec<Acquisition>> {
+        let is_complete = matches!(demand, Demand::Complete | Demand::Apart);
         let free = |shape: &Shape| demand == Demand::Lenient && shape.more;
         let fits = |a: &Acquisition, b: &Acquisition| {
             a.thread != b.thread
                 && a.thread != 0
                 && b.thread != 0
                 && (demand == Demand::Distinct || self.can_meet(a, b))
+                && (demand != Demand::Apart || self.came_before(a, b).is_none())
         };
         let mut at = vec![0];
         while let Some(&i) = at.last() {
@@ -514,7 +528,7 @@ impl<'m, 'a> Judge<'m, 'a> {
                     || demand == Demand::Lenient
                     || ended_holds::over(self.model, &acquisitions).is_none()
                         && self.contradiction(&acquisitions).is_none();
-                if may_be && (demand != Demand::Complete || self.is_complete(&acquisitions)) {
+                if may_be && (!is_complete || self.is_complete(&acquisitions)) {
                     return Some(acquisitions);
                 }
                 looks.take(LOOKS_PER_WRITER);
@@ -524,6 +538,24 @@ impl<'m, 'a> Judge<'m, 'a> {
             }
         }
         None
+    }
+
+    /// Which of two steps came before the other in this run, by a signal: 0 or 1.
+    fn came_before(&self, a: &Acquisition, b: &Acquisition) -> Option<usize> {
+        let (order, handed_on) = (&self.model.order, &self.model.handed_on);
+        let before = |a: &Acquisition, b: &Acquisition| {
+            handed_on.between(order, a.segment, b.segment).is_some()
+        };
+        if before(a, b) { Some(0) } else { before(b, a).then_some(1) }
+    }
+
+    /// Two steps of which one came before the other in this run, that one first.
+    fn handed_on(&self, acquisitions: &[Acquisition]) -> Option<(usize, usize)> {
+        let mut pairs = (1..acquisitions.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
+        pairs.find_map(|(i, j)| match self.came_before(&acquisitions[i], &acquisitions[j])? {
+            0 => Some((i, j)),
+            _ => Some((j, i)),
+        })
     }
 
     fn ordered(&self, acquisitions: &[Acquisition]) -> Obstacle {

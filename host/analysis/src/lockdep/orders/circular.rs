@@ -324,6 +324,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Torn
         | Obstacle::Late(_)
         | Obstacle::Between(_)
+        | Obstacle::HandedOn(..)
         | Obstacle::Doubt(..) => Grade::Possible,
         Obstacle::Guard(..)
         | Obstacle::Seats(_)
@@ -421,6 +422,7 @@ impl Found {
             Obstacle::Torn => Obstacle::Torn,
             Obstacle::Late(i) => Obstacle::Late(turned(i)),
             Obstacle::Between(i) => Obstacle::Between(turned(i)),
+            Obstacle::HandedOn(i, j) => Obstacle::HandedOn(turned(i), turned(j)),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
             Obstacle::Seats(by) => Obstacle::Seats(by),
@@ -472,6 +474,15 @@ pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> 
         }
         Obstacle::Between(step) => {
             all.push(Evidence::Doubt(doubt::Evidence::NoWriter { lock: (step + 1) % n }))
+        }
+        Obstacle::HandedOn(early, late) => {
+            let [a, b] = [early, late].map(|step| acquisitions[step].segment);
+            let signal = model.handed_on.between(&model.order, a, b);
+            all.push(Evidence::Doubt(doubt::Evidence::HandedOn {
+                steps: [early, late],
+                threads: signal.map(|it| [it.from, it.to].map(|thread| model.thread(thread))),
+                place: signal.and_then(|it| model.short_place(it.stack)),
+            }));
         }
         Obstacle::Doubt(i, j, node) => {
             let class = LockRef { inst: 0, ..view.lock_of(node) };

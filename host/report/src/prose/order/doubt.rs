@@ -35,6 +35,21 @@ impl Lines for Evidence {
             Self::NoWriter { lock: of } => {
                 format!("no recorded thread is sure to be able to write {} meanwhile", lock(*of))
             }
+            Self::HandedOn { steps: [early, late], threads, place } => {
+                let woken = threads.as_ref().map_or_else(String::new, |[from, to]| {
+                    let at =
+                        place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+                    format!(": {from} woke {to}{at}")
+                });
+                return vec![
+                    format!(
+                        "{} was done before {} began in this run{woken}",
+                        thread(*early),
+                        thread(*late)
+                    ),
+                    "in another run that thread may not have to wait".to_owned(),
+                ];
+            }
             Self::DoubtfulGate { steps: [a, b], class } => format!(
                 "{} and {} both hold a lock of the class of {}, which may be the same",
                 thread(*a),
