@@ -28,6 +28,8 @@ const TOLD: &[Row] = &[
     ("handed_on.c", "cond again", &[("circular-dependency", "likely")]),
     ("handed_on.c", "posts", &[("circular-dependency", "possible")]),
     ("handed_on.c", "posts again", &[("circular-dependency", "likely")]),
+    ("handed_on.c", "taken", &[("circular-dependency", "ordered")]),
+    ("handed_on.c", "taken again", &[("circular-dependency", "likely")]),
     ("wait_kept.c", "timed", &[("wait-with-lock-held", "ordered")]),
     ("wait_kept.c", "needed", &[("wait-with-lock-held", "ordered")]),
     ("wait_kept.c", "independent", &[("wait-with-lock-held", "ordered")]),

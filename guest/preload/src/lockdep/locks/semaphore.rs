@@ -12,7 +12,7 @@ use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{event, finding_kind, mode};
 
 use super::counting;
-use super::no_lock::hand_over;
+use super::no_lock::{hand_over, wait_for_post};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
@@ -148,6 +148,8 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
             handovers::shares_by_post();
             cond::posts(s as u64);
             hand_over(thread, s, s as u64, ident);
+            // Its holder may have begun to wait for it, which has somebody listen.
+            handovers::semaphore_posts(s as u64);
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
             unsafe { real::sem_post(s) }
         }
@@ -194,9 +196,8 @@ pub unsafe fn take(
         trylocks::waits(thread, &lock);
     }
     if !thread.is_idle() && thread.find(lock.addr).is_some() {
-        // Only another's post lets it through.
-        hand_over(Some(thread), s, s as u64, ident);
-        return block();
+        wait_for_post(thread, s, ident);
+        return handovers::semaphore_waited(s as u64, block());
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if !unsafe { reserve(thread, lock, back) } {

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint};
 
-use lockwright_engines::lockdep::{Acquire, Ident, Tell, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Core, Ident, Tell, ThreadState};
 use lockwright_ledger::rows::{event, mode, sync_kind};
 
 use crate::lock_id::side_table::SideTable;
@@ -35,10 +35,12 @@ static LISTENED: SideTable = SideTable::new();
 const NOBODY: u32 = u32::MAX;
 
 fn listen(kind: u32, addr: u64, size: u32) {
-    state::with_core(|core| {
-        core.sync_init(kind, addr, size);
-        LISTENED.insert(addr, Ident::new(NOBODY, NOBODY));
-    });
+    state::with_core(|core| listen_in(core, kind, addr, size));
+}
+
+fn listen_in(core: &mut Core, kind: u32, addr: u64, size: u32) {
+    core.sync_init(kind, addr, size);
+    LISTENED.insert(addr, Ident::new(NOBODY, NOBODY));
 }
 
 fn stop_listening(addr: u64) {
@@ -90,6 +92,11 @@ pub fn semaphore_begins(addr: u64, value: Option<c_uint>) {
         _ if LISTENED.get(addr).is_some() => stop_listening(addr),
         _ => {}
     }
+}
+
+/// A semaphore goes on as one that begins at 0. The caller has the core's lock.
+pub fn semaphore_begins_in(core: &mut Core, addr: u64) {
+    listen_in(core, sync_kind::SEMAPHORE, addr, 0);
 }
 
 /// The calling thread is about to post a semaphore that is no lock.
