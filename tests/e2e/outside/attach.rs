@@ -280,3 +280,21 @@ fn a_process_that_is_not_there_or_not_ours_is_refused() {
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("run lockwright as root, or as the user"), "{said}");
 }
+
+/// Which process may end the wait, and that it waits for another, too.
+#[test]
+fn who_else_has_the_memory_of_a_wait_is_named() {
+    let parent = Process::start(&program("shared_wait.c"), &[], 1);
+    let (run, document) = parent.check(&[]);
+    let [wait] = &document["shared_waits"].as_array().unwrap()[..] else { panic!("{document}") };
+    let [child] = &wait["others"].as_array().unwrap()[..] else { panic!("{document}") };
+    assert_eq!((&child["waits"], &child["name"]), (&true.into(), &"shared_wait".into()));
+    let next = format!("`lockwright check --pid {}` shows", child["pid"]);
+    assert!(run.stderr.contains(&next), "{}", run.stderr);
+    assert!(run.stderr.contains("of this process alone"), "{}", run.stderr);
+
+    let parent = Process::start(&program("shared_wait.c"), &["private"], 1);
+    let (run, document) = parent.check(&[]);
+    assert_eq!(document["shared_waits"].as_array().unwrap().len(), 0, "{document}");
+    assert!(!run.stderr.contains("other processes"), "{}", run.stderr);
+}

@@ -16,10 +16,23 @@ pub struct Mapping {
     pub is_code: bool,
     /// Others may have it mapped, too.
     pub is_shared: bool,
+    /// What is mapped there.
+    pub backing: Backing,
     /// Path, or the kernel's word for it (`[heap]`); empty for anonymous memory.
     pub path: String,
     /// Index into [`Maps::modules`].
     pub module: Option<usize>,
+}
+
+/// A place in a file, or in memory that processes share: the same in each that has it mapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backing {
+    /// Major and minor number of the device.
+    pub device: (u32, u32),
+    /// 0 for memory that is nobody else's.
+    pub inode: u64,
+    /// Byte in it.
+    pub offset: u64,
 }
 
 /// A file that is mapped as a program or library.
@@ -92,6 +105,22 @@ impl Maps {
         (address < mapping.end).then_some(mapping)
     }
 
+    /// What lies at `address`, if other processes may have that mapped, too.
+    pub fn shared_at(&self, address: u64) -> Option<Backing> {
+        let mapping = self.at(address).filter(|it| it.is_shared && it.backing.inode != 0)?;
+        let offset = mapping.backing.offset + (address - mapping.start);
+        Some(Backing { offset, ..mapping.backing })
+    }
+
+    /// Where what `shared` names lies in this process, if it has it mapped. It may lie in several places: this is the first.
+    pub fn address_of(&self, shared: &Backing) -> Option<u64> {
+        self.mappings.iter().filter(|it| it.is_shared).find_map(|it| {
+            let is_same = (it.backing.device, it.backing.inode) == (shared.device, shared.inode);
+            let within = shared.offset.checked_sub(it.backing.offset)?;
+            (is_same && within < it.end - it.start).then_some(it.start + within)
+        })
+    }
+
     /// The module that `address` lies in, by its index.
     pub fn module(&self, address: u64) -> Option<(usize, &Module)> {
         let index = self.at(address)?.module?;
@@ -106,12 +135,16 @@ fn line(text: &str) -> Option<(Mapping, u64)> {
     let mode = fields.next()?.as_bytes();
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
     let offset = hex(fields.next()?)?;
-    let path = fields.nth(2).unwrap_or_default().trim_start().to_owned();
+    let (major, minor) = fields.next()?.split_once(':')?;
+    let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+    let inode = fields.next()?.trim().parse().ok()?;
+    let path = fields.next().unwrap_or_default().trim_start().to_owned();
     let mapping = Mapping {
         start: hex(start)?,
         end: hex(end)?,
         is_code: mode.get(2) == Some(&b'x'),
         is_shared: mode.get(3) == Some(&b's'),
+        backing: Backing { device, inode, offset },
         path,
         module: None,
     };

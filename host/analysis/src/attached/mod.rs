@@ -13,7 +13,7 @@ pub mod unwind;
 pub mod waits;
 
 pub use judge::{Verdict, judge};
-pub use maps::Maps;
+pub use maps::{Backing, Maps};
 pub use memory::Memory;
 pub use names::Names;
 pub use unwind::{Start, Unwinder};

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Attached;
 use super::words::{holder, kind_name, object};
+use super::{Attached, SharedWait};
 use lockwright_analysis::attached::{Holder, State, Thread, Verdict, Wait};
 use lockwright_console::plain;
 
@@ -13,6 +13,7 @@ const VERSION: u32 = 1;
 /// The document.
 pub fn render(attached: &Attached) -> String {
     let threads: Vec<Value> = attached.threads.iter().map(thread).collect();
+    let shared: Vec<Value> = attached.shared.iter().map(shared_wait).collect();
     let verdicts: Vec<Value> = attached.verdicts.iter().map(verdict).collect();
     let document = json!({
         "schema": "lockwright-attached",
@@ -22,8 +23,18 @@ pub fn render(attached: &Attached) -> String {
         "watched_ms": attached.watched_ms,
         "verdicts": verdicts,
         "threads": threads,
+        "shared_waits": shared,
     });
     plain::json_text(&document)
+}
+
+fn shared_wait(wait: &SharedWait) -> Value {
+    let others: Vec<Value> = wait
+        .others
+        .iter()
+        .map(|it| json!({ "pid": it.pid, "name": it.name, "waits": it.waits }))
+        .collect();
+    json!({ "tid": wait.tid, "others": others })
 }
 
 fn verdict(verdict: &Verdict) -> Value {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Attached;
 use super::words::{call, holder, object, thread, trimmed};
+use super::{Attached, SharedWait, Sharer};
 use crate::prose::words::{number, plain};
 use crate::text::stack::Stacks;
 use lockwright_analysis::attached::{Holder, State, Thread, Verdict, Wait, WaitKind};
@@ -13,6 +13,9 @@ use lockwright_console::error::Severity;
 
 /// Callers shown of a thread that is in no verdict.
 const CALLERS_OF_OTHERS: usize = 1;
+
+/// Processes named that have the memory of a wait.
+const MOST_SHARERS: usize = 8;
 
 /// Threads that do the same at the same place are one line; so many of such lines are shown.
 const MOST_LINES: usize = 40;
@@ -190,6 +193,7 @@ impl View<'_> {
         if self.attached.verdicts.is_empty() {
             notes.push(self.no_verdict());
         }
+        notes.extend(self.shared_notes());
         let of_jvm = |frame: &Frame| {
             frame.module.as_deref().is_some_and(|module| module.ends_with("/libjvm.so"))
         };
@@ -218,6 +222,42 @@ impl View<'_> {
         }
     }
 
+    /// What other processes have to do with the waits, a note for those who wait for the same.
+    fn shared_notes(&self) -> Vec<String> {
+        let mut all: Vec<(Vec<&Thread>, &SharedWait)> = Vec::new();
+        for wait in &self.attached.shared {
+            let Some(one) = self.of(wait.tid) else { continue };
+            match all.iter_mut().find(|(_, other)| other.others == wait.others) {
+                Some((threads, _)) => threads.push(one),
+                None => all.push((vec![one], wait)),
+            }
+        }
+        let notes = all.into_iter().filter_map(|(threads, wait)| {
+            let what = threads[0].wait().map(object)?;
+            let who = match &threads[..] {
+                [one] => format!("{} waits", thread(one)),
+                [first, others @ ..] => {
+                    format!("{} and {} more wait", thread(first), others.len())
+                }
+                [] => return None,
+            };
+            let others: Vec<String> =
+                wait.others.iter().take(MOST_SHARERS).map(sharer).collect();
+            let more = match wait.others.len().saturating_sub(MOST_SHARERS) {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let next = wait.others.iter().find(|it| it.waits).unwrap_or(&wait.others[0]);
+            Some(format!(
+                "{who} for {what} in memory that other processes have, too, and may have to end: {}{more}; \
+                 `lockwright check --pid {}` shows what that one does",
+                others.join(", "),
+                next.pid
+            ))
+        });
+        notes.collect()
+    }
+
     fn no_verdict(&self) -> String {
         let in_doubt: Vec<_> = self
             .waiting()
@@ -225,6 +265,9 @@ impl View<'_> {
             .collect();
         let waits = self.waiting().filter(|(_, wait)| wait.holder != Holder::NoLock).count();
         match (waits, in_doubt.first()) {
+            _ if !self.attached.shared.is_empty() => {
+                "no deadlock between threads of this process alone".to_owned()
+            }
             (0, _) => {
                 "no deadlock between threads: none waits for a lock or for the end of a thread".to_owned()
             }
@@ -245,4 +288,10 @@ fn with_holder(wait: &Wait) -> String {
         holder if holder.is_empty() => object(wait),
         holder => format!("{}, {holder}", object(wait)),
     }
+}
+
+/// `process 41 (server) that waits in shared memory itself`.
+fn sharer(other: &Sharer) -> String {
+    let itself = if other.waits { " that waits in shared memory itself" } else { "" };
+    format!("process {} ({}){itself}", other.pid, plain(&other.name))
 }

@@ -13,14 +13,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::memory::ProcessMemory;
+use super::sharers;
 use super::tasks::{self, Task};
 use lockwright_analysis::attached::waits::wait;
 use lockwright_analysis::attached::{
-    Futex, Holder, Maps, Names, Start, State, Thread, Unwinder, WaitKind, judge,
+    Backing, Futex, Holder, Maps, Names, Start, State, Thread, Unwinder, WaitKind, judge,
 };
 use lockwright_analysis::finding::Frame;
 use lockwright_console::error::{Error, Result, exit};
-use lockwright_report::attached::Attached;
+use lockwright_report::attached::{Attached, SharedWait, Sharer};
 
 /// The least time between the looks: waits for locks that are handed on are mostly shorter.
 const BETWEEN: Duration = Duration::from_millis(200);
@@ -89,7 +90,28 @@ pub fn look(pid: u32) -> Result<Attached> {
         .collect();
     let watched_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     let verdicts = judge(&threads, handled);
-    Ok(Attached { pid, exe: exe.to_string_lossy().into_owned(), threads, verdicts, watched_ms })
+    let shared = shared_waits(pid, &process.maps, &threads);
+    let exe = exe.to_string_lossy().into_owned();
+    Ok(Attached { pid, exe, threads, shared, verdicts, watched_ms })
+}
+
+/// The waits that other processes may end.
+fn shared_waits(pid: u32, maps: &Maps, threads: &[Thread]) -> Vec<SharedWait> {
+    let mut known: Vec<(Backing, Vec<Sharer>)> = Vec::new();
+    let waits = threads.iter().filter_map(|thread| {
+        let wait = thread.wait().filter(|wait| wait.is_shared)?;
+        Some((thread.tid, maps.shared_at(wait.futex.address)?))
+    });
+    let mut all = Vec::new();
+    for (tid, backing) in waits {
+        let at = known.iter().position(|(it, _)| *it == backing).unwrap_or_else(|| {
+            known.push((backing, sharers::of(pid, &backing)));
+            known.len() - 1
+        });
+        all.push(SharedWait { tid, others: known[at].1.clone() });
+    }
+    all.retain(|wait| !wait.others.is_empty());
+    all
 }
 
 /// The process.

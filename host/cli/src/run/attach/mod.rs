@@ -2,6 +2,7 @@
 
 mod look;
 mod memory;
+mod sharers;
 mod tasks;
 
 pub use look::{root_of, threads};
