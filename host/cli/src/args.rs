@@ -409,9 +409,14 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Run")]
     pub ledger_dir: Option<PathBuf>,
 
+    /// Examine running process PID. A number instead of the program means the same.
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Run")]
+    #[arg(conflicts_with = "program")]
+    pub pid: Option<u32>,
+
     /// The program, looked up in PATH, or the id of a process. The program's arguments make no
     /// difference.
-    #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(required_unless_present = "pid", trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM|PID", value_hint = clap::ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
 }

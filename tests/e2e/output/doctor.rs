@@ -187,6 +187,9 @@ fn a_process_that_runs() {
     assert!(run.text().contains("is not being watched, but can be"), "{}", run.text());
     let again = format!("`lockwright check -- {} wait`", file.display());
     assert!(run.text().contains(&again), "{}", run.text());
+    let mut by_option = tool();
+    by_option.args(["doctor", "--pid", &pid.to_string()]);
+    assert_eq!(crate::harness::run(by_option).text(), run.text());
     crate::harness::signal(pid, libc::SIGTERM);
     assert_eq!(running.wait().code(), 7);
 }

@@ -30,10 +30,12 @@ pub use room::no_room;
 /// If there is no such program or process.
 pub fn run(args: &DoctorArgs) -> Result<Ending> {
     let mut output = Sinks::open(&args.output)?;
-    let (name, _) = args.program.split_first().expect("a program has a name");
-    let mut diagnosis = match process::id(name) {
-        Some(pid) => process::diagnose(pid)?,
-        None => {
+    let name = args.program.first();
+    let pid = args.pid.or_else(|| name.and_then(|name| process::id(name)));
+    let mut diagnosis = match (pid, name) {
+        (Some(pid), _) => process::diagnose(pid)?,
+        (None, name) => {
+            let name = name.expect("clap wants a program or a process");
             let path = std::env::var_os("PATH");
             let file = path_search::find(name, path.as_deref())?;
             program::diagnose(name.to_string_lossy().into_owned(), &target::find(&file)?)
