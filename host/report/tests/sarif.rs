@@ -107,6 +107,25 @@ fn each_result_names_its_rule() {
     assert!(!results(&log).is_empty());
 }
 
+/// What the SARIF Multitool checks as SARIF1001, SARIF2005 and SARIF2012.
+#[test]
+fn rules_and_tool_are_named_as_validators_want() {
+    let log = rendered(&Policy::default(), &two_threads(), true);
+    let driver = &log["runs"][0]["tool"]["driver"];
+    let about = driver["informationUri"].as_str().unwrap();
+    assert!(about.split_once(':').is_some_and(|(scheme, rest)| {
+        scheme.bytes().all(|b| b.is_ascii_lowercase()) && !rest.is_empty()
+    }));
+    let mut names = std::collections::HashSet::new();
+    for rule in driver["rules"].as_array().unwrap() {
+        let (id, name) = (rule["id"].as_str().unwrap(), rule["name"].as_str().unwrap());
+        assert!(!id.eq_ignore_ascii_case(name), "{id} and {name}");
+        assert!(name.starts_with(|c: char| c.is_ascii_uppercase()), "{name}");
+        assert!(name.bytes().all(|b| b.is_ascii_alphanumeric()), "{name}");
+        assert!(names.insert(name), "{name} twice");
+    }
+}
+
 #[test]
 fn each_thread_has_its_flow() {
     let log = rendered(&Policy::default(), &two_threads(), false);

@@ -26,6 +26,9 @@ use rules::Descriptor;
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
+/// Where the tool is described (3.19.11): its manual page, as it has no address in the web.
+const INFORMATION: &str = "man:lockwright(1)";
+
 /// sarifLog (3.13).
 #[derive(Serialize)]
 struct Log<'r> {
@@ -58,6 +61,7 @@ struct Tool {
 struct Driver {
     name: &'static str,
     semantic_version: &'static str,
+    information_uri: &'static str,
     rules: Vec<Descriptor>,
 }
 
@@ -142,6 +146,7 @@ pub fn render(judged: &Judged<'_>, all: bool) -> String {
                 driver: Driver {
                     name: "lockwright",
                     semantic_version: env!("CARGO_PKG_VERSION"),
+                    information_uri: INFORMATION,
                     rules: rules::all(),
                 },
             },

@@ -35,11 +35,17 @@ fn descriptor(kind: Kind) -> Descriptor {
     let sentence = first.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned();
     Descriptor {
         id,
-        name: id.split('-').map(capitalised).collect(),
+        name: name(id),
         short_description: Message::new(sentence),
         full_description: Message::new(first),
         help: Message::new(section),
     }
+}
+
+/// An identifier for people (3.49.7). It differs from the id by more than case, as validators want.
+fn name(id: &str) -> String {
+    let name: String = id.split('-').map(capitalised).collect();
+    if id.contains('-') { name } else { name + "Lock" }
 }
 
 /// The page's section on a kind, without its comments.
@@ -79,6 +85,7 @@ mod tests {
         }
         let cycle = descriptor(Kind::CircularDependency);
         assert_eq!(cycle.name, "CircularDependency");
+        assert_eq!(descriptor(Kind::Unpinned).name, "UnpinnedLock");
         let short =
             "Locks are taken in orders that form a cycle: the classic AB-BA and all longer ones.";
         assert_eq!(cycle.short_description.text, short);
