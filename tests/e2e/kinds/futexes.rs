@@ -105,6 +105,14 @@ fn parking_lot() -> &'static Path {
     })
 }
 
+/// `locks/parking_lot` replaces 0.12 alone.
+#[test]
+fn parking_lot_0_13_is_to_be_wrapped() {
+    let run = check(parking_lot()).run();
+    assert!(run.stderr.contains("wrap them: lock_api::Mutex<Traced<"), "{}", run.stderr);
+    assert!(!run.stderr.contains("patch.crates-io"), "{}", run.stderr);
+}
+
 #[test]
 fn waits_for_a_mutex_of_parking_lot_are_counted() {
     let run = meter(EXACT, parking_lot(), &[]);

@@ -13,6 +13,7 @@ pub mod glib_newer;
 pub mod glib_once;
 pub mod hidden;
 pub mod loader;
+pub mod marked;
 pub mod onces;
 pub mod openmp;
 pub mod parking_lot;

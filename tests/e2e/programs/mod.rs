@@ -117,7 +117,7 @@ fn lines(done: Outcome, same: fn(&str) -> bool) -> Outcome {
 /// What the runtimes of languages hide, which is said once in each report.
 const RUNTIMES: &[(&str, &str)] = &[
     ("java", "not seen here: `synchronized` and java.util.concurrent are the JVM's own locks"),
-    ("node", "not seen here: JavaScript waits by Atomics.wait"),
+    ("node", "not seen here: locks that JavaScript makes of Atomics"),
 ];
 
 /// Runs it natively and under the tool, and compares.

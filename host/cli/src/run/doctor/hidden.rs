@@ -15,7 +15,7 @@ pub struct Hidden {
     pub help: &'static [&'static str],
     /// It is known, not guessed, that these are locks.
     pub is_certain: bool,
-    /// They wait by the C library's `syscall`, so that waits for them are seen.
+    /// They wait by the C library's `syscall` or semaphores, so that waits for them are seen.
     pub waits: bool,
     /// Whether this module has them.
     is_in: fn(&Contents) -> bool,
@@ -34,8 +34,35 @@ impl Hidden {
     }
 }
 
-/// What is seen of locks that wait by the C library's `syscall`.
+/// What is seen of locks whose waits alone are.
 const WAITS_ONLY: &str = "waits are seen (meter times them, check tells who waits), acquisitions are not, and so no order of locks";
+
+const REPLACE_PARKING_LOT: &str =
+    "put lockwright's locks/parking_lot in its place, by [patch.crates-io]: docs/locks.md";
+const WRAP_PARKING_LOT: &str =
+    "wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md";
+const REPLACE_OR_WRAP_PARKING_LOT: &str = "put lockwright's locks/parking_lot in the place of parking_lot 0.12, or wrap the locks of 0.13: docs/locks.md";
+
+/// parking_lot, of the versions that the remedy is for.
+const fn parking_lot(help: &'static [&'static str], is_in: fn(&Contents) -> bool) -> Hidden {
+    Hidden {
+        id: "parking-lot",
+        what: "the locks of Rust's parking_lot are futexes of its own",
+        help,
+        is_certain: true,
+        waits: true,
+        is_in,
+    }
+}
+
+fn has_parking_lot(module: &Contents) -> bool {
+    module.has(Mark::ParkingLot) && !module.has(Mark::Tells)
+}
+
+/// Whether it is known to have 0.12, and 0.13.
+fn versions_of_parking_lot(module: &Contents) -> (bool, bool) {
+    (module.has(Mark::ParkingLot12), module.has(Mark::ParkingLot13))
+}
 
 /// Every sort known, what a program is written in first.
 const SORTS: &[Hidden] = &[
@@ -49,17 +76,17 @@ const SORTS: &[Hidden] = &[
         waits: false,
         is_in: |module| module.has(Mark::Go),
     },
-    Hidden {
-        id: "parking-lot",
-        what: "the locks of Rust's parking_lot are futexes of its own",
-        help: &[
-            "put lockwright's locks/parking_lot in its place, by [patch.crates-io]: docs/locks.md",
-            "or wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md",
-        ],
-        is_certain: true,
-        waits: true,
-        is_in: |module| module.has(Mark::ParkingLot) && !module.has(Mark::Tells),
-    },
+    parking_lot(&[REPLACE_PARKING_LOT], |module| {
+        has_parking_lot(module) && versions_of_parking_lot(module) == (true, false)
+    }),
+    parking_lot(&[WRAP_PARKING_LOT], |module| {
+        has_parking_lot(module) && versions_of_parking_lot(module) == (false, true)
+    }),
+    // Both, or none in the names of its files.
+    parking_lot(&[REPLACE_OR_WRAP_PARKING_LOT], |module| {
+        let (twelve, thirteen) = versions_of_parking_lot(module);
+        has_parking_lot(module) && twelve == thirteen
+    }),
     Hidden {
         id: "rust-std",
         what: "the locks of Rust's std::sync are futexes of its own",
@@ -94,11 +121,14 @@ const SORTS: &[Hidden] = &[
     },
     Hidden {
         id: "python",
-        what: "the locks of CPython since 3.13 are its own, parked on semaphores only while contended",
-        help: &["check the program with Python 3.12 or older, whose locks are semaphores"],
+        what: "the locks of Python's threading are CPython's own since 3.14, parked on semaphores while contended",
+        help: &[
+            "check the program with Python 3.12, whose locks are seen, and the lines that take them",
+            "for the lines of Python that wait: py-spy dump --pid PID",
+        ],
         is_certain: true,
-        waits: false,
-        is_in: |module| module.has(Mark::PyMutex),
+        waits: true,
+        is_in: |module| module.has(Mark::PyMutexLocks),
     },
     Hidden {
         id: "java",
@@ -110,9 +140,9 @@ const SORTS: &[Hidden] = &[
     },
     Hidden {
         id: "node",
-        what: "JavaScript waits by Atomics.wait, which is V8's own; locks of Node.js, V8 and libuv are seen",
+        what: "locks that JavaScript makes of Atomics are its own: Atomics.wait alone is seen, as a condition wait in v8::internal::FutexEmulation; locks of Node.js, V8 and libuv are seen",
         help: &[
-            "of JavaScript's own waits nothing can be seen",
+            "meter times these waits, and check shows the threads that wait",
             "functions of JavaScript on stacks: node --perf-basic-prof --interpreted-frames-native-stack",
         ],
         is_certain: true,
@@ -198,18 +228,20 @@ const RESTS: &[Hidden] = &[
         waits: false,
         is_in: |module| is_library(module, &["libQt5Core.so"]),
     },
+    // It hides no locks, but their Python callers. It leaves out the versions that
+    // `guest/preload/src/stack/python.rs` knows, and those whose locks are not seen either.
+    Hidden {
+        id: "python-lines",
+        what: "which lines of Python take the locks, as this CPython is none of 3.11 and 3.12; the interpreter's own functions are named in their place",
+        help: &["check the program with Python 3.11 or 3.12"],
+        is_certain: true,
+        waits: false,
+        is_in: |module| {
+            let is_old = module.has(Mark::Python) && !module.has(Mark::PyVersion);
+            is_old || module.has(Mark::PyMutex) && !module.has(Mark::PyMutexLocks)
+        },
+    },
 ];
-
-/// It hides no locks, but their Python callers. It leaves out the versions that
-/// `guest/preload/src/stack/python.rs` knows.
-const PYTHON_LINES: Hidden = Hidden {
-    id: "python-lines",
-    what: "which lines of Python take the locks, as this CPython is older than 3.11; the interpreter's own functions are named in their place",
-    help: &["check the program with Python 3.11 or 3.12"],
-    is_certain: true,
-    waits: false,
-    is_in: |_| false,
-};
 
 fn is_library(module: &Contents, names: &[&str]) -> bool {
     names.iter().any(|name| module.name().starts_with(name))
@@ -217,7 +249,7 @@ fn is_library(module: &Contents, names: &[&str]) -> bool {
 
 /// What goes by this name.
 pub fn named(id: &str) -> Option<&'static Hidden> {
-    SORTS.iter().chain(RESTS).chain([&PYTHON_LINES]).find(|sort| sort.id == id)
+    SORTS.iter().chain(RESTS).find(|sort| sort.id == id)
 }
 
 /// What a module hides: all that is known by name, else what it looks like.

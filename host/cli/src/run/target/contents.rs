@@ -35,12 +35,22 @@ pub enum Mark {
     Rust,
     /// Rust's parking_lot.
     ParkingLot,
+    /// Its version 0.12, which lockwright's can replace.
+    ParkingLot12,
+    /// Its version 0.13, which `Traced` can wrap.
+    ParkingLot13,
     /// `std::atomic::wait` of C++20, and what is made of it.
     AtomicWait,
     /// Abseil's Mutex.
     Abseil,
+    /// CPython.
+    Python,
+    /// CPython since 3.11.
+    PyVersion,
     /// CPython since 3.13.
     PyMutex,
+    /// CPython since 3.14, whose `threading.Lock` is a PyMutex.
+    PyMutexLocks,
     /// Node.js.
     Node,
 }
@@ -117,13 +127,20 @@ const DEFINITIONS: &[(&str, Mark)] = &[
     ("__lsan_init", Sanitizer),
     ("__msan_init", Sanitizer),
     ("__hwasan_init", Sanitizer),
+    ("_PyEval_EvalFrameDefault", Python),
+    ("Py_Version", PyVersion),
     ("PyMutex_Lock", PyMutex),
+    ("PyMutex_IsLocked", PyMutexLocks),
     ("node_module_register", Node),
 ];
 
 /// Words in constants: panics of Rust name their source, and functions looked up at run time go by name.
-const TEXTS: &[(&[u8], Mark)] =
-    &[(b"parking_lot_core-", ParkingLot), (b"lockwright_acquired", Tells)];
+const TEXTS: &[(&[u8], Mark)] = &[
+    (b"parking_lot_core-", ParkingLot),
+    (b"parking_lot_core-0.9.", ParkingLot12),
+    (b"parking_lot_core-0.10.", ParkingLot13),
+    (b"lockwright_acquired", Tells),
+];
 
 /// The minor version of Rust 1 whose std first had locks of its own on Linux.
 const RUST_WITH_FUTEXES: u32 = 62;
@@ -231,10 +248,11 @@ pub fn runtime(file: &Path) -> Option<&'static str> {
         } else {
             let library = libraries(elf).iter().find_map(|name| minor_of_python(name));
             match library {
-                Some(13..) => Some("python"),
-                Some(..11) => Some("python-lines"),
+                Some(14..) => Some("python"),
+                Some(13 | ..11) => Some("python-lines"),
                 Some(_) => None,
-                None if is_named("PyMutex_Lock") => Some("python"),
+                None if is_named("PyMutex_IsLocked") => Some("python"),
+                None if is_named("PyMutex_Lock") => Some("python-lines"),
                 None if is_named("_PyEval_EvalFrameDefault") && !is_named("Py_Version") => {
                     Some("python-lines")
                 }

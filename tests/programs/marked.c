@@ -1,0 +1,39 @@
+/* Two threads that take a mutex twenty times each: all that it locks is seen. What a library or a language is known by is
+ * put into it where it is compiled:
+ *
+ *   -DEXPORTED=NAME   a function of that name, for others
+ *   -DTEXT="..."      a constant
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#ifdef EXPORTED
+void EXPORTED(void) {}
+#endif
+#ifdef TEXT
+const char text[] = TEXT;
+#endif
+
+static pthread_mutex_t counted = PTHREAD_MUTEX_INITIALIZER;
+static int count;
+
+static void *counts(void *unused)
+{
+	for (int i = 0; i < 20; i++) {
+		pthread_mutex_lock(&counted);
+		count++;
+		pthread_mutex_unlock(&counted);
+	}
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t threads[2];
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, counts, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d\n", count);
+	return 0;
+}
