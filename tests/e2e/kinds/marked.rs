@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::harness::{build, check};
+use crate::harness::{build, check, installed};
 use crate::output::doctor::doctor;
 
 /// `marked.c` that exports a function.
@@ -66,4 +66,73 @@ fn of_parking_lot_by_version() {
         assert_eq!(help.contains("locks/parking_lot"), patches, "{file}: {help}");
         assert_eq!(help.contains("wrap"), wraps, "{file}: {help}");
     }
+}
+
+/// Runtimes of languages that are known by a function that they export.
+#[test]
+fn of_languages_by_an_exported_function() {
+    for (function, id) in [
+        ("rb_mutex_lock", "ruby"),
+        ("mono_jit_init", "mono"),
+        ("ethr_rwmutex_init", "erlang"),
+        ("caml_thread_initialize", "ocaml"),
+        ("caml_domain_spawn", "ocaml"),
+        ("stg_takeMVarzh", "haskell"),
+    ] {
+        is_named(&exporting(function), id);
+    }
+}
+
+/// Stripped programs have their messages.
+#[test]
+fn of_a_library_by_its_messages() {
+    for (text, id) in [
+        ("thread blocked indefinitely in an MVar operation", "haskell"),
+        ("/index.crates.io-1949cf8c6b5b557f/tokio-1.54.1/src/runtime/park.rs", "tokio"),
+        ("boost:: timed_mutex constructor failed in pthread_cond_init", "boost"),
+        ("void boost::shared_mutex::state_data::assert_free() const", "boost"),
+    ] {
+        is_named(&with_text(text), id);
+    }
+}
+
+#[test]
+fn of_a_library_by_its_code() {
+    for (function, id) in [
+        ("_ZN5boost21recursive_timed_mutex4lockEv", "boost"),
+        ("_ZN5tokio7runtime4park9CachedParkThread4park17h0123456789abcdefE", "tokio"),
+    ] {
+        is_named(&exporting(function), id);
+    }
+}
+
+/// Locks of Boost that are pthread's have no such message.
+#[test]
+fn what_is_only_alike_is_not_named() {
+    for program in [
+        with_text("boost:: mutex constructor failed in pthread_mutex_init"),
+        exporting("_ZN5boost15recursive_mutex4lockEv"),
+        with_text("tokio-1.54.1"),
+        exporting("rb_mutex_locks"),
+    ] {
+        let (run, json) = doctor(&program);
+        assert_eq!(json["verdict"], "whole", "{}", run.text());
+        assert!(!check(&program).run().stderr.contains("not seen here"), "{program:?}");
+    }
+}
+
+/// The real one, whose locks are in a library of its own.
+#[test]
+fn of_ruby() {
+    let Some(ruby) = installed(&["ruby"], "ruby") else { return };
+    let (run, json) = doctor(&ruby);
+    let what = hidden(&json, "ruby").unwrap_or_else(|| panic!("{}", run.text()))["what"].clone();
+    let both = "a, b = Mutex.new, Mutex.new
+        Thread.new { a.synchronize { b.synchronize { } } }.join
+        Thread.new { b.synchronize { a.synchronize { } } }.join
+        puts 'done'";
+    let run = check(&ruby).args(["-e", both]).run();
+    assert_eq!((run.text().as_str(), run.verdicts()), ("done\n", vec![]), "{}", run.stderr);
+    let note = format!("not seen here: {}", what.as_str().unwrap());
+    assert_eq!(run.stderr.matches(&note).count(), 1, "{}", run.stderr);
 }

@@ -55,6 +55,14 @@ const fn parking_lot(help: &'static [&'static str], is_in: fn(&Contents) -> bool
     }
 }
 
+/// Locks of Boost that are made of a pthread mutex, a condition and a flag.
+const BOOST: &str = "boost::timed_mutex, recursive_timed_mutex and shared_mutex are flags behind a mutex that is released at once; boost::mutex and recursive_mutex are seen";
+const BOOST_HELP: &[&str] = &[
+    "use std::timed_mutex, std::recursive_timed_mutex and std::shared_mutex while you check",
+    ANNOTATE,
+];
+const BOOST_FILES: &[&str] = &["libboost_thread.so"];
+
 fn has_parking_lot(module: &Contents) -> bool {
     module.has(Mark::ParkingLot) && !module.has(Mark::Tells)
 }
@@ -100,6 +108,22 @@ const SORTS: &[Hidden] = &[
         },
     },
     Hidden {
+        id: "tokio",
+        what: "tokio's locks, channels and semaphores make tasks wait, and no thread",
+        help: &["for tasks that wait: tokio-console"],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::Tokio),
+    },
+    Hidden {
+        id: "boost",
+        what: BOOST,
+        help: BOOST_HELP,
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::BoostMonitor) && !is_library(module, BOOST_FILES),
+    },
+    Hidden {
         id: "cxx-atomic-wait",
         what: "std::atomic::wait of C++20, and the semaphores, latches and barriers made of it, wait by futex",
         help: &["as a lock, prefer std::mutex and std::condition_variable; or", ANNOTATE],
@@ -137,6 +161,54 @@ const SORTS: &[Hidden] = &[
         is_certain: true,
         waits: false,
         is_in: |module| is_library(module, &["libjvm.so", "libjli.so"]),
+    },
+    Hidden {
+        id: "ruby",
+        what: "Ruby's Mutex, Monitor and Queue are its interpreter's own; locks inside the interpreter and in C code are seen",
+        help: &[
+            "Ruby itself ends a program whose threads all wait, with `No live threads left. Deadlock?`",
+        ],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::Ruby),
+    },
+    Hidden {
+        id: "mono",
+        what: "`lock` and System.Threading are Mono's own; locks inside Mono and in native code are seen",
+        help: &["for deadlocks of Mono's threads: kill -QUIT PID has it print their stacks"],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::Mono),
+    },
+    Hidden {
+        id: "erlang",
+        what: "the read-write locks of Erlang's emulator (ethr_rwmutex) are futexes of its own",
+        help: &[
+            "for contention of these locks: Erlang's module lcnt, in an emulator that is built to count locks",
+        ],
+        is_certain: true,
+        waits: true,
+        is_in: |module| module.has(Mark::Erlang),
+    },
+    Hidden {
+        id: "ocaml",
+        what: "the order of OCaml's mutexes where no thread had to wait, as Mutex.lock tries first and releases the master lock before it waits; where one had to, it is seen",
+        help: &[
+            "let threads meet at the locks while you check: more threads, or longer critical sections",
+        ],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::OCaml),
+    },
+    Hidden {
+        id: "haskell",
+        what: "Haskell's MVar and STM make GHC's own threads wait, in its scheduler; locks of its runtime and of C code are seen",
+        help: &[
+            "GHC itself throws BlockedIndefinitelyOnMVar (or OnSTM) into a thread that nothing can wake",
+        ],
+        is_certain: true,
+        waits: false,
+        is_in: |module| module.has(Mark::Haskell) || is_library(module, &["libHSrts"]),
     },
     Hidden {
         id: "node",
@@ -227,6 +299,14 @@ const RESTS: &[Hidden] = &[
         is_certain: true,
         waits: false,
         is_in: |module| is_library(module, &["libQt5Core.so"]),
+    },
+    Hidden {
+        id: "boost",
+        what: BOOST,
+        help: BOOST_HELP,
+        is_certain: true,
+        waits: false,
+        is_in: |module| is_library(module, BOOST_FILES),
     },
     // It hides no locks, but their Python callers. It leaves out the versions that
     // `guest/preload/src/stack/python.rs` knows, and those whose locks are not seen either.

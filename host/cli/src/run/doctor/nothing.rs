@@ -27,11 +27,11 @@ pub struct Seen<'r> {
 const IN_PASSING: u64 = 10;
 
 /// Why there is nothing to see, or next to nothing, in so many acquisitions, and of which of the
-/// processes that is said; `None` if there is something, or nothing is known.
-pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, String)> {
+/// processes that is said; nothing if there is something, or nothing is known.
+fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Vec<(usize, String)> {
     let threads: u64 = processes.iter().map(|process| process.threads).sum();
     if acquisitions >= IN_PASSING * threads.max(1) {
-        return None;
+        return Vec::new();
     }
     let seen = if acquisitions == 0 { "no" } else { "hardly any" };
     let mut looked_into: Vec<&str> = Vec::new();
@@ -42,16 +42,26 @@ pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, 
         looked_into.push(process.exe);
         let Some(program) = Contents::read(Path::new(process.exe)) else { continue };
         let more = format!("`lockwright doctor {}` tells more", process.exe);
-        if let Some(sort) = most_in(&program).first().copied().or_else(|| of_libraries(&program)) {
-            let what = format!("{seen} locks were seen: {}", sort.said());
-            return Some((index, format!("{what}; {}; {more}", sort.help[0])));
+        let mut sorts = most_in(&program);
+        if sorts.is_empty() {
+            sorts.extend(of_libraries(&program));
+        }
+        if let Some((first, others)) = sorts.split_first() {
+            let what = format!("{seen} locks were seen: {}", first.said());
+            let mut notes = vec![(index, format!("{what}; {}; {more}", first.help[0]))];
+            notes.extend(others.iter().map(|sort| (index, not_seen(sort))));
+            return notes;
         }
         if processes.len() == 1 && acquisitions == 0 && !program.has(Mark::TakesLocks) {
             let what = "no locks were seen: the program itself calls no function that takes one, and what it may have started was not watched";
-            return Some((index, format!("{what}; {more}")));
+            return vec![(index, format!("{what}; {more}"))];
         }
     }
-    None
+    Vec::new()
+}
+
+fn not_seen(sort: &Hidden) -> String {
+    format!("not seen here: {}", sort.said())
 }
 
 /// What the first hides of the libraries that the program itself asks for. Its loader is run only if
@@ -83,16 +93,19 @@ fn hidden_by_runtimes<'r>(processes: &[Seen<'r>]) -> Vec<(usize, String)> {
         }
         looked_into.push(process.exe);
         let exe = Path::new(process.exe);
-        let sort = contents::runtime(exe).and_then(named).or_else(|| of_language(exe));
-        notes.extend(sort.map(|sort| (index, format!("not seen here: {}", sort.said()))));
+        let sorts = match contents::runtime(exe).and_then(named) {
+            Some(sort) => vec![sort],
+            None => of_language(exe),
+        };
+        notes.extend(sorts.into_iter().map(|sort| (index, not_seen(sort))));
     }
     notes
 }
 
-/// What the locks hide that a program has of its own language, where others of it are seen.
-fn of_language(exe: &Path) -> Option<&'static Hidden> {
-    let sorts = most_in(&Contents::read(exe)?);
-    sorts.into_iter().find(|sort| sort.is_certain && sort.waits)
+/// What the locks hide that a program has in itself, where others of it are seen.
+fn of_language(exe: &Path) -> Vec<&'static Hidden> {
+    let sorts = Contents::read(exe).map(|program| most_in(&program)).unwrap_or_default();
+    sorts.into_iter().filter(|sort| sort.is_certain).collect()
 }
 
 /// Says so in the report of what was found.
@@ -102,8 +115,13 @@ pub fn explain(report: &mut Report) {
     let acquisitions = report.summary.acquisitions;
     // What was only never destroyed is shown to those alone who ask for it.
     let is_empty = report.findings.iter().all(|finding| finding.grade == Grade::Untidy);
-    let why = why_nothing(acquisitions, &processes).filter(|_| is_empty);
-    let notes = why.map_or_else(|| hidden_by_runtimes(&processes), |why| vec![why]);
+    let mut notes = Vec::new();
+    if is_empty {
+        notes = why_nothing(acquisitions, &processes);
+    }
+    if notes.is_empty() {
+        notes = hidden_by_runtimes(&processes);
+    }
     for (index, note) in notes {
         report.processes[index].notes.push(Note::Told(note));
     }
@@ -113,9 +131,11 @@ pub fn explain(report: &mut Report) {
 pub fn explain_measurement(report: &mut MeterReport) {
     let processes: Vec<Seen<'_>> =
         report.processes.iter().map(|p| Seen { exe: &p.exe, threads: p.threads }).collect();
-    let why = why_nothing(report.total().acquisitions, &processes);
-    report.explained = why.is_some();
-    let notes = why.map_or_else(|| hidden_by_runtimes(&processes), |why| vec![why]);
+    let mut notes = why_nothing(report.total().acquisitions, &processes);
+    report.explained = !notes.is_empty();
+    if notes.is_empty() {
+        notes = hidden_by_runtimes(&processes);
+    }
     for (index, note) in notes {
         report.processes[index].notes.push(Note::Told(note));
     }

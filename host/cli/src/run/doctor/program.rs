@@ -105,12 +105,15 @@ pub fn of_modules(file: &Path, libraries: &[PathBuf], blocked: bool) -> Vec<Find
     let own_sorts = sorts_in(&program);
     // A program in whose own code no lock can be seen, nor in its libraries.
     let takes = |module: &Contents| module.has(Mark::TakesLocks) || module.has(Mark::Tells);
-    let is_blind =
-        !blocked && !own_sorts.is_empty() && !takes(&program) && !libraries.iter().any(takes);
+    let is_blind = !blocked
+        && own_sorts.iter().all(|sort| !sort.waits)
+        && !takes(&program)
+        && !program.has(Mark::Opens)
+        && !libraries.iter().any(takes);
     for sort in &own_sorts {
         let effect = match sort.is_certain {
             _ if blocked => Effect::Note,
-            true if is_blind && !sort.waits => Effect::Blocks,
+            true if is_blind => Effect::Blocks,
             _ => Effect::Hides,
         };
         findings.push(of_sort(sort, effect));

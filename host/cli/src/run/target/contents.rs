@@ -53,6 +53,20 @@ pub enum Mark {
     PyMutexLocks,
     /// Node.js.
     Node,
+    /// Ruby's interpreter.
+    Ruby,
+    /// Mono.
+    Mono,
+    /// Erlang's emulator.
+    Erlang,
+    /// OCaml, with threads or domains.
+    OCaml,
+    /// Haskell, by GHC.
+    Haskell,
+    /// Rust's tokio.
+    Tokio,
+    /// Locks of Boost that are made of a mutex, a condition and a flag.
+    BoostMonitor,
 }
 
 use Mark::*;
@@ -132,14 +146,37 @@ const DEFINITIONS: &[(&str, Mark)] = &[
     ("PyMutex_Lock", PyMutex),
     ("PyMutex_IsLocked", PyMutexLocks),
     ("node_module_register", Node),
+    ("rb_mutex_lock", Ruby),
+    ("mono_jit_init", Mono),
+    ("ethr_rwmutex_init", Erlang),
+    // Of threads, of OCaml 5, and of its interpreter, which loads threads as a library.
+    ("caml_thread_initialize", OCaml),
+    ("caml_domain_spawn", OCaml),
+    ("caml_interprete", OCaml),
+    ("stg_takeMVarzh", Haskell),
 ];
 
-/// Words in constants: panics of Rust name their source, and functions looked up at run time go by name.
+/// Words in constants: panics of Rust and errors of Boost name their source, and functions looked up at run time go by name.
 const TEXTS: &[(&[u8], Mark)] = &[
     (b"parking_lot_core-", ParkingLot),
     (b"parking_lot_core-0.9.", ParkingLot12),
     (b"parking_lot_core-0.10.", ParkingLot13),
     (b"lockwright_acquired", Tells),
+    (b"blocked indefinitely in an MVar operation", Haskell),
+    (b"/tokio-1.", Tokio),
+    (b"boost:: timed_mutex constructor failed", BoostMonitor),
+    (b"boost:: recursive_timed_mutex constructor failed", BoostMonitor),
+    (b"boost::shared_mutex::state_data::", BoostMonitor),
+];
+
+/// Parts of mangled names.
+const PARTS: &[(&str, Mark)] = &[
+    ("parking_lot_core", ParkingLot),
+    ("5tokio7runtime", Tokio),
+    ("5tokio4sync", Tokio),
+    ("5boost11timed_mutex", BoostMonitor),
+    ("5boost21recursive_timed_mutex", BoostMonitor),
+    ("5boost12shared_mutex", BoostMonitor),
 ];
 
 /// The minor version of Rust 1 whose std first had locks of its own on Linux.
@@ -230,34 +267,52 @@ pub fn is_go(file: &Path) -> bool {
     with_elf(file, |elf| elf.section_by_name(".go.buildinfo").is_some()).unwrap_or(false)
 }
 
+/// Runtimes of languages: the [`crate::run::doctor`]'s name of what one hides, how the names of its libraries begin, and
+/// functions that programs with one in them export.
+const RUNTIMES: &[(&str, &[&str], &[&str])] = &[
+    ("java", &["libjli.so"], &[]),
+    ("node", &["libnode.so"], &["node_module_register"]),
+    ("ruby", &["libruby"], &["rb_mutex_lock"]),
+    ("mono", &["libmonosgen-", "libmonoboehm-"], &["mono_jit_init"]),
+    ("erlang", &[], &["ethr_rwmutex_init"]),
+    ("ocaml", &[], &["caml_thread_initialize", "caml_domain_spawn", "caml_interprete"]),
+];
+
+/// Functions and variables that CPython exports; they distinguish its versions.
+const OF_PYTHON: &[&str] =
+    &["_PyEval_EvalFrameDefault", "Py_Version", "PyMutex_Lock", "PyMutex_IsLocked"];
+
 /// The language whose runtime the program is, by the [`crate::run::doctor`]'s name of what that hides. Looks at names
 /// only: this is asked of every program of a run.
 pub fn runtime(file: &Path) -> Option<&'static str> {
     with_elf(file, |elf| {
-        let is_named = |wanted: &str| {
-            elf.dynamic_symbols().any(|s| s.is_definition() && s.name().is_ok_and(|n| n == wanted))
-        };
         if elf.section_by_name(".go.buildinfo").is_some() {
-            Some("go")
-        } else if libraries(elf).iter().any(|name| name.starts_with("libjli.so")) {
-            Some("java")
-        } else if libraries(elf).iter().any(|name| name.starts_with("libnode.so"))
-            || is_named("node_module_register")
-        {
-            Some("node")
-        } else {
-            let library = libraries(elf).iter().find_map(|name| minor_of_python(name));
-            match library {
-                Some(14..) => Some("python"),
-                Some(13 | ..11) => Some("python-lines"),
-                Some(_) => None,
-                None if is_named("PyMutex_IsLocked") => Some("python"),
-                None if is_named("PyMutex_Lock") => Some("python-lines"),
-                None if is_named("_PyEval_EvalFrameDefault") && !is_named("Py_Version") => {
-                    Some("python-lines")
-                }
-                None => None,
+            return Some("go");
+        }
+        let libraries = libraries(elf);
+        let known = || RUNTIMES.iter().flat_map(|(.., functions)| *functions).chain(OF_PYTHON);
+        let defined = elf.dynamic_symbols().filter(|symbol| symbol.is_definition());
+        let exported: Vec<&str> = defined
+            .filter_map(|symbol| symbol.name().ok())
+            .filter(|name| known().any(|known| known == name))
+            .collect();
+        let is_named = |wanted: &str| exported.contains(&wanted);
+        for (id, files, functions) in RUNTIMES {
+            let is_library = |name: &String| files.iter().any(|file| name.starts_with(file));
+            if libraries.iter().any(is_library) || functions.iter().any(|name| is_named(name)) {
+                return Some(*id);
             }
+        }
+        match libraries.iter().find_map(|name| minor_of_python(name)) {
+            Some(14..) => Some("python"),
+            Some(13 | ..11) => Some("python-lines"),
+            Some(_) => None,
+            None if is_named("PyMutex_IsLocked") => Some("python"),
+            None if is_named("PyMutex_Lock") => Some("python-lines"),
+            None if is_named("_PyEval_EvalFrameDefault") && !is_named("Py_Version") => {
+                Some("python-lines")
+            }
+            None => None,
         }
     })?
 }
@@ -290,8 +345,11 @@ fn of_code(name: &str) -> Option<Mark> {
         return Some(AtomicWait);
     }
     // Namespaces between absl and Mutex are those of its releases.
-    let is_absl = name.starts_with("_ZN4absl") && name.ends_with("5Mutex4LockEv");
-    is_absl.then_some(Abseil).or_else(|| name.contains("parking_lot_core").then_some(ParkingLot))
+    if name.starts_with("_ZN4absl") && name.ends_with("5Mutex4LockEv") {
+        return Some(Abseil);
+    }
+    let (_, mark) = PARTS.iter().find(|(part, _)| name.contains(part))?;
+    Some(*mark)
 }
 
 /// Whether this is a function of libstdc++ that std::atomic::wait calls. Since GCC 16 programs import it; older ones have
