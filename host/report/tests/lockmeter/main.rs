@@ -9,6 +9,7 @@ mod exports;
 mod golden;
 mod ledger;
 mod lock_stat;
+mod metric_rules;
 mod model;
 #[path = "../pages/mod.rs"]
 mod page_checks;
