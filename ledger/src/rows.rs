@@ -963,6 +963,10 @@ pub mod finding_kind {
     /// `other_stack`, in a wait on the condition variable at `addr`. The row's segment began with that. In another run the
     /// thread may not have to wait.
     pub const HANDED_ON: u8 = 30;
+    /// No misuse: the thread waited at the futex at `addr`, without a time limit and with locks
+    /// held: `node` is what it held, the innermost of which is the row's. `detail` is one of
+    /// [`super::meter::futex_call`]. What the wait is for, the names of the functions in `stack` say.
+    pub const FUTEX_HELD: u8 = 32;
 }
 
 /// Signals of one object by one thread that are recorded ([`finding_kind::SIGNALLED`]).

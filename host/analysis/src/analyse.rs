@@ -10,7 +10,7 @@ use lockwright_ledger::rows::{Class, lock_kind};
 use crate::all_symbols::AllSymbols;
 use crate::finding::coverage::{Bounded, Gap, Missing, Note, OtherLayouts};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
-use crate::lockdep::waits::unfinished_waits;
+use crate::lockdep::waits::{futex_waits, unfinished_waits};
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
 use crate::progress::{Progress, Stage};
@@ -46,6 +46,7 @@ pub fn analyse_with(
         let mut process = describe(&ledgers[index]);
         let view = ProcessView { model: &model, sources: &sources, instances };
         let found = finders::find_all(&view, progress, &mut process.notes);
+        process.notes.extend(futex_waits::note(&view));
         candidates.extend(found.into_iter().map(|candidate| candidate.of_process(number)));
         let waits = unfinished_waits::find(&view, number);
         process.all_waited = unfinished_waits::are_all(&model, &waits);

@@ -6,6 +6,7 @@ pub mod barriers;
 pub mod c11;
 pub mod c_locks;
 pub mod cxx;
+pub mod futex_holds;
 pub mod futexes;
 pub mod glib;
 pub mod glib_bits;

@@ -5,6 +5,8 @@ use serde::Serialize;
 use lockwright_glibc::Version;
 use lockwright_ledger::layout::{bounded, stopped};
 
+use super::Name;
+use super::futex::FutexKind;
 use crate::named::named;
 
 /// A part of a process that was not watched, or whose record is gone.
@@ -166,8 +168,22 @@ pub enum Note {
     EndUnknown,
     /// Threads were waiting at its end.
     StillWaiting(u64),
+    /// Its threads waited at futexes without a time limit, and with locks held. None of it is behind
+    /// another lock, as far as names show.
+    WaitedWithLocks(Vec<FutexHeld>),
     /// A note from the command that ran the program.
     Told(String),
+}
+
+/// A wait at a futex with locks held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FutexHeld {
+    /// What it is for.
+    pub kind: FutexKind,
+    /// Where, in few words.
+    pub place: String,
+    /// The locks, outermost first.
+    pub locks: Vec<Name>,
 }
 
 /// A kind of records that has a bound.

@@ -1,13 +1,14 @@
 //! How much was watched, in words.
 
 use lockwright_analysis::finding::coverage::{
-    Bounded, Missing, Note, OtherLayouts, Search, Stopped, Untimed,
+    Bounded, FutexHeld, Missing, Note, OtherLayouts, Search, Stopped, Untimed,
 };
 use lockwright_analysis::finding::{MissingNames, ModuleNote, object_types};
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_analysis::signal;
 
-use super::words::count;
+use super::futexes::purpose;
+use super::words::{count, join, locks};
 
 /// A gap and its remedy: without a final full stop; the latter may be empty.
 pub struct Gap {
@@ -167,8 +168,26 @@ pub fn note(note: &Note) -> String {
                 count(*threads, "thread")
             )
         }
+        Note::WaitedWithLocks(waits) => waited_with_locks(waits),
         Note::Told(text) => text.clone(),
     }
+}
+
+/// Waits at futexes, not more of them than can be read in a line.
+fn waited_with_locks(waits: &[FutexHeld]) -> String {
+    const MOST: usize = 3;
+    let one = |wait: &FutexHeld| {
+        let FutexHeld { kind, place, locks: held } = wait;
+        format!("for {} at {place} with {} held", purpose(*kind), locks(held))
+    };
+    let mut parts: Vec<String> = waits.iter().take(MOST).map(one).collect();
+    if let Some(more) = waits.len().checked_sub(MOST).filter(|&more| more > 0) {
+        parts.push(format!("in {} more", count(more as u64, "place")));
+    }
+    format!(
+        "threads waited {}: where the thread that ends the wait needs such a lock first, they deadlock, and no order shows it",
+        join(&parts)
+    )
 }
 
 /// The records that are no longer made, and the consequence.
@@ -287,6 +306,9 @@ pub fn module(note: &ModuleNote) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lockwright_analysis::finding::Name;
+    use lockwright_analysis::finding::futex::{FutexKind, FutexUse};
+
     use super::*;
 
     #[test]
@@ -304,6 +326,21 @@ mod tests {
         assert!(text.starts_with("mutexes and condition variables of glibc 2.99 are"), "{text}");
         assert!(note(0, 1 << 5).starts_with("barriers of this C library are"));
         assert_eq!(OtherLayouts::of(2 << 16 | 41, 0), None);
+    }
+
+    #[test]
+    fn waits_with_locks_are_listed_up_to_a_line() {
+        let wait = |place: &str| FutexHeld {
+            kind: FutexKind { used_as: FutexUse::Condition, of: Some("std::future") },
+            place: place.to_owned(),
+            locks: vec![Name::symbol("m"), Name::description("mutex initialised at a.cc:3")],
+        };
+        let one = "for a condition (std::future) at a.cc:1 (f) with `m` and the mutex initialised at a.cc:3 held";
+        let text = note(&Note::WaitedWithLocks(vec![wait("a.cc:1 (f)")]));
+        assert!(text.starts_with(&format!("threads waited {one}: where")), "{text}");
+        let text = note(&Note::WaitedWithLocks(["1", "2", "3", "4", "5"].map(wait).to_vec()));
+        assert!(text.contains("at 3 with"), "{text}");
+        assert!(!text.contains("at 4 with") && text.contains(" and in 2 places more:"), "{text}");
     }
 
     #[test]

@@ -41,7 +41,12 @@ pub fn head(futex: &Futex) -> String {
 
 /// The object that a thread waits for.
 pub fn waited_for(futex: &FutexWait) -> String {
-    let FutexKind { used_as, of } = futex.kind;
+    format!("{}, futex{}", purpose(futex.kind), which(futex.name.as_deref(), futex.addr))
+}
+
+/// What a wait of this kind is for.
+pub fn purpose(kind: FutexKind) -> String {
+    let FutexKind { used_as, of } = kind;
     let what = match used_as {
         FutexUse::Lock => "a lock",
         FutexUse::Condition => "a condition",
@@ -52,5 +57,5 @@ pub fn waited_for(futex: &FutexWait) -> String {
         FutexUse::Unknown => "something",
     };
     let of = of.map_or_else(String::new, |of| format!(" ({of})"));
-    format!("{what}{of}, futex{}", which(futex.name.as_deref(), futex.addr))
+    format!("{what}{of}")
 }

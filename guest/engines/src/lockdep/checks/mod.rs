@@ -9,6 +9,7 @@ pub(crate) mod completion;
 mod cycle;
 pub(crate) mod deadlock;
 pub(crate) mod declared_orders;
+pub(crate) mod futex_wait;
 pub(crate) mod handed_on;
 pub(crate) mod left_held;
 pub(crate) mod lock_cycle;

@@ -6,10 +6,10 @@ use super::Core;
 use crate::capture::Capture;
 use crate::lockdep::acquire::Ident;
 use crate::lockdep::checks::left_held::{self, Leaving};
-use crate::lockdep::checks::{abandoned, atomic_sleep};
+use crate::lockdep::checks::{abandoned, atomic_sleep, futex_wait};
 use crate::lockdep::recorder::holders::Holder;
 use crate::lockdep::recorder::misuse::Misuse;
-use crate::lockdep::thread::ThreadState;
+use crate::lockdep::thread::{FutexWait, ThreadState};
 
 impl Core {
     /// Records a misuse by `thread`, with what it holds and where it is. Returns the row that has
@@ -35,6 +35,11 @@ impl Core {
         capture: Capture<'_>,
     ) {
         atomic_sleep::sleeps(&mut self.recorder, thread, call, site, now_ns, capture);
+    }
+
+    /// The thread is about to wait at a futex, without a time limit: records it if it holds a lock.
+    pub fn waits_at_futex(&mut self, thread: &mut ThreadState, wait: &FutexWait) {
+        futex_wait::waits(&mut self.recorder, thread, wait);
     }
 
     /// A lock is unlocked that the calling thread does not hold: its holder no longer holds it.
