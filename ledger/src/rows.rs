@@ -817,6 +817,13 @@ pub struct LeftHeld {
     pub outside: bool,
     /// The process exited: 1 bit.
     pub exits: bool,
+    /// The function at `level` is known only to have returned with the lock, and no release is: it may be called
+    /// for the lock, or have forgotten it. 1 bit.
+    pub wraps: bool,
+    /// So many frames below that one may have forgotten it as well: 4 bits.
+    pub inner: u8,
+    /// So many frames above it have returned as well: 4 bits.
+    pub outer: u8,
 }
 
 impl LeftHeld {
@@ -828,6 +835,9 @@ impl LeftHeld {
             level: (bits >> 40) as u8,
             outside: bits >> 48 & 1 != 0,
             exits: bits >> 49 & 1 != 0,
+            wraps: bits >> 50 & 1 != 0,
+            inner: (bits >> 51 & 0xf) as u8,
+            outer: (bits >> 55 & 0xf) as u8,
         }
     }
 
@@ -838,6 +848,9 @@ impl LeftHeld {
             | (self.level as u64) << 40
             | (self.outside as u64) << 48
             | (self.exits as u64) << 49
+            | (self.wraps as u64) << 50
+            | (self.inner as u64 & 0xf) << 51
+            | (self.outer as u64 & 0xf) << 55
     }
 }
 

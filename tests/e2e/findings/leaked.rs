@@ -121,3 +121,40 @@ fn a_leak_that_ends_in_a_join_is_a_leak() {
         assert_eq!((clean.verdicts(), clean.code()), (vec![], 0), "{}", clean.stderr);
     }
 }
+
+/// The case, what it must report, and the function to blame.
+const FORGETS: &[(&str, &str, &str)] = &[
+    ("forgets", "possible", "add"),
+    ("forgets-deeper", "possible", "add"),
+    ("forgets-past-wrapper", "possible", "put"),
+];
+
+/// Runs the cases with and without the optimiser.
+fn blames(cases: &[(&str, &str, &str)]) {
+    for level in ["-O0", "-O1", "-O2"] {
+        let program = build("leak_or_wrapper.c", &[level]);
+        for (case, grade, function) in cases {
+            let run = check(&program).arg(case).run();
+            assert_eq!(run.verdicts(), [("leaked-lock", *grade)], "{level} {case}: {}", run.stderr);
+            let title = run.finding()["title"].as_str().unwrap();
+            let words = format!("`{function}` has returned without unlocking it");
+            assert!(title.contains(&words), "{level} {case}: {title}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_is_taken_next_hides_no_leak_and_who_forgot_is_blamed() {
+    blames(FORGETS);
+}
+
+#[test]
+fn who_is_called_for_the_lock_has_forgotten_nothing() {
+    for how in [&["-O0"][..], &["-O1"], &["-O2"], &["-O2", "-DOWN=inline"]] {
+        let program = build("leak_or_wrapper.c", how);
+        for case in ["keeps", "keeps-by-jump", "gives-back", "never-forgets"] {
+            let run = check(&program).arg(case).run();
+            assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{how:?} {case}: {}", run.stderr);
+        }
+    }
+}

@@ -355,18 +355,31 @@ pub fn forget(from: u64, to: u64) {
     releases::forget(from, to);
 }
 
-/// The function that wanted a lock that is held, which was taken at `site` on the stack `frames`:
-/// which frame it has there, past wrappers. `None` if that cannot be known.
-pub fn wanted_by(site: u64, frames: &[u64]) -> Option<usize> {
-    let is_plain = frames.first() == Some(&site);
-    let level = frames.iter().position(|&address| !is_excused(address))?;
-    // Other callers may have come to a plain site by another way.
-    (level <= MOST_LEVELS as usize && (level == 0 || !is_plain)).then_some(level)
+/// The functions that may have wanted a held lock, by their frames on the stack where it was taken.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// The innermost that no release has shown to be called for its locks.
+    pub first: usize,
+    /// The innermost that may not be a wrapper at all.
+    pub level: usize,
+    /// The outermost that is known to be of this call.
+    pub last: usize,
 }
 
-/// The function that `address` is in returns with the lock by right: its callers release it. That a
-/// lock was merely held when it had returned says nothing, where it releases others itself.
-fn is_excused(address: u64) -> bool {
+/// The functions that may have wanted a lock that is held, which was taken at `site` on the stack `frames`. `None` if
+/// that cannot be known.
+pub fn wanted_by(site: u64, frames: &[u64]) -> Option<Wanted> {
+    let first = frames.iter().position(|&address| !releases::of(address).outside)?;
+    let level = frames.iter().position(|&address| !is_excused(address)).unwrap_or(first);
+    // Other callers may have come to a plain site by another way.
+    let last = if frames.first() == Some(&site) { 0 } else { MOST_LEVELS as usize };
+    let last = last.min(frames.len() - 1);
+    (first <= last).then_some(Wanted { first, level: level.min(last), last })
+}
+
+/// The function that `address` is in may return with the lock by right, for its callers to release it. That a lock was
+/// merely held when it had returned says nothing, where it releases others itself.
+pub fn is_excused(address: u64) -> bool {
     let releases = releases::of(address);
     releases.outside || (releases.inside == 0 && verdict::of(address) == Verdict::Wrapper)
 }

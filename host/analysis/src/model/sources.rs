@@ -28,6 +28,10 @@ pub trait Symbolise {
     fn failed_try(&self, _stack: u32) -> FailedTry {
         FailedTry::GivesUp
     }
+    /// Whether the function at a frame of a stack, as recorded, releases locks on some of its ways, as far as its code says.
+    fn releases(&self, _stack: u32, _level: usize) -> Option<bool> {
+        None
+    }
     /// Path of a module.
     fn module_name(&self, module: u32) -> String;
     /// What the reader should know about missing names.
@@ -53,6 +57,10 @@ impl Symbolise for Symbols<'_> {
 
     fn failed_try(&self, stack: u32) -> FailedTry {
         Symbols::failed_try(self, stack)
+    }
+
+    fn releases(&self, stack: u32, level: usize) -> Option<bool> {
+        Symbols::releases(self, stack, level)
     }
 
     fn module_name(&self, module: u32) -> String {

@@ -122,6 +122,19 @@ impl Images {
     }
 }
 
+/// Where a call is in its file.
+struct Place {
+    /// The module's row.
+    row: u32,
+    /// Of its return address, in the file's address space.
+    offset: u64,
+    /// The first address and the size of its function, if there is a symbol.
+    function: Option<(u64, u64)>,
+    path: PathBuf,
+    /// The file is the one that ran.
+    is_same: bool,
+}
+
 /// Names for the addresses of one ledger.
 pub struct Symbols<'l> {
     ledger: &'l Ledger,
@@ -252,23 +265,41 @@ impl<'l> Symbols<'l> {
         let of_code = addresses.into_iter().find(|&it| Inner::of(self.ledger, it).is_none());
         let Some(address) = of_code else { return FailedTry::GivesUp };
         let after = || {
-            let (row, module) = self.modules.at(address.saturating_sub(1), epoch)?;
-            let frames = self.return_address(address, epoch);
-            let code = frames.iter().find(|frame| !frame.inlined)?;
-            let offset = address.wrapping_sub(module.bias);
-            if let Some(&known) = self.failed_tries.borrow().get(&(*row, offset)) {
+            let Place { row, offset, function, path, is_same } = self.place(address, epoch)?;
+            if let Some(&known) = self.failed_tries.borrow().get(&(row, offset)) {
                 return Some(known);
             }
-            let is_same = self.image(*row, module).status == Status::Same;
-            let start = code.function_offset.and_then(|within| offset.checked_sub(within));
-            let function = start.zip(code.function_size);
-            let path = PathBuf::from(OsStr::from_bytes(&self.ledger.raw_text(module.path)));
             let follows = failed_try::after(&path, offset, function).filter(|_| is_same);
             let follows = follows.unwrap_or_default();
-            self.failed_tries.borrow_mut().insert((*row, offset), follows);
+            self.failed_tries.borrow_mut().insert((row, offset), follows);
             Some(follows)
         };
         after().unwrap_or_default()
+    }
+
+    /// Whether the function at frame `level` of a stack, as recorded, releases locks on some of its ways; `None` if its code
+    /// does not say.
+    pub fn releases(&self, stack_id: u32, level: usize) -> Option<bool> {
+        let (addresses, epoch) = self.ledger.stack(stack_id)?;
+        let Place { offset, function, path, is_same, .. } =
+            self.place(*addresses.get(level)?, epoch)?;
+        is_same.then(|| failed_try::releases(&path, offset, function)).flatten()
+    }
+
+    /// Where the call that returns to `address` is in its file.
+    fn place(&self, address: u64, epoch: u32) -> Option<Place> {
+        let (row, module) = self.modules.at(address.saturating_sub(1), epoch)?;
+        let frames = self.return_address(address, epoch);
+        let code = frames.iter().find(|frame| !frame.inlined)?;
+        let offset = address.wrapping_sub(module.bias);
+        let start = code.function_offset.and_then(|within| offset.checked_sub(within));
+        Some(Place {
+            row: *row,
+            offset,
+            function: start.zip(code.function_size),
+            path: PathBuf::from(OsStr::from_bytes(&self.ledger.raw_text(module.path))),
+            is_same: self.image(*row, module).status == Status::Same,
+        })
     }
 
     /// Path of module row `module_id`, empty if there is no such row.

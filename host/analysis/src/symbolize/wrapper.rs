@@ -14,7 +14,12 @@ use crate::finding::Frame;
 /// Whether the frame is only a wrapper round a call on a lock or condition variable: taking,
 /// waiting or creating. A frame without a function name is one only if the run showed it.
 pub fn is_lock_wrapper(frame: &Frame) -> bool {
-    frame.wraps || (!frame.is_no_wrapper && frame.function.as_deref().is_some_and(is_wrapper_name))
+    frame.wraps || (!frame.is_no_wrapper && has_wrapper_name(frame))
+}
+
+/// Whether the frame's function is named as such wrappers are.
+pub fn has_wrapper_name(frame: &Frame) -> bool {
+    frame.function.as_deref().is_some_and(is_wrapper_name)
 }
 
 /// The first frame that is not a wrapper; the innermost one if all are.

@@ -112,16 +112,31 @@ fn leaving(held: &Held, exits: bool) -> Option<Leaving> {
     let mut frames = [0; MAX_FRAMES];
     let n = state::with_core(|core| core.taken_on(held, &mut frames)).flatten()?;
     let taken_on = &frames[..n];
-    let level = callsite::wanted_by(held.site, taken_on)?;
-    // A return from main makes the process exit, as a call of exit there would.
-    let is_meant = exits && is_called_by_libc(taken_on, level);
-    if is_meant || has_returned(taken_on, level) != Some(true) {
+    let wanted = callsite::wanted_by(held.site, taken_on)?;
+    let has_left = |level: usize| {
+        // A return from main makes the process exit, as a call of exit there would.
+        let is_meant = exits && is_called_by_libc(taken_on, level);
+        !is_meant && has_returned(taken_on, level) == Some(true)
+    };
+    if !has_left(wanted.first) {
         return None;
     }
+    let outermost = (wanted.first + 1..=wanted.last).take_while(|&level| has_left(level)).last();
+    let outermost = outermost.unwrap_or(wanted.first);
+    let level = wanted.level.min(outermost);
     let address = taken_on[level];
     releases::record(address);
     let releases::Releases { inside, outside } = releases::of(address);
-    let what = LeftHeld { released: 0, inside, level: level as u8, outside, exits };
+    let what = LeftHeld {
+        released: 0,
+        inside,
+        level: level as u8,
+        outside,
+        exits,
+        wraps: callsite::is_excused(address),
+        inner: (level - wanted.first) as u8,
+        outer: (outermost - level) as u8,
+    };
     Some(Leaving { address, what })
 }
 

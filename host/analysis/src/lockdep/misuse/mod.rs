@@ -15,7 +15,7 @@ use lockwright_ledger::rows::{
     Finding as Row, LeftHeld, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
 
-use self::left_held::LeftHolds;
+use self::left_held::{Leak, LeftHolds};
 use self::signal_rounds::kept;
 use self::signallers::{Need, Signallers};
 use self::waits_through::{Through, Ways};
@@ -40,7 +40,7 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let left = LeftHolds::of(view.model);
     let rows = view.model.ledger.rows::<Row>();
     let rows = rows.filter(|(_, row)| !is_handed_on(row));
-    let is_meant = |id, row: &Row| row.kind == finding_kind::LEFT_HELD && left.grade(id).is_none();
+    let is_meant = |id, row: &Row| row.kind == finding_kind::LEFT_HELD && left.leak(id).is_none();
     let rows = rows.filter(|(id, row)| !is_meant(*id, row));
     let ways = OnceCell::new();
     rows.filter_map(|(id, row)| {
@@ -51,7 +51,7 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
             }
             _ => Signallers::Unknown,
         };
-        Some(Case::new(view, row, left.grade(id), signallers)?.candidate())
+        Some(Case::new(view, row, left.leak(id), signallers)?.candidate())
     })
     .collect()
 }
@@ -74,8 +74,8 @@ struct Case<'t, 'm, 'a> {
     other: Option<Other>,
     /// The signallers of what is waited on with a lock kept.
     signallers: Signallers,
-    /// The grade of a leaked lock.
-    leak: Option<Grade>,
+    /// What is known of a leaked lock.
+    leak: Option<Leak>,
 }
 
 /// The other thread, and where it did its part.
@@ -111,7 +111,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn new(
         view: &'t ProcessView<'m, 'a>,
         row: Row,
-        leak: Option<Grade>,
+        leak: Option<Leak>,
         signallers: Signallers,
     ) -> Option<Self> {
         let kind = kind_of(&row)?;
@@ -237,7 +237,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::InconsistentState if !self.may_interrupt() => Grade::Guarded,
             // It may be brief, and others may never want the lock meanwhile.
             Kind::SleepWithSpinlockHeld => Grade::Possible,
-            Kind::LeakedLock => self.leak.unwrap_or(Grade::Possible),
+            Kind::LeakedLock => self.leak.map_or(Grade::Possible, |leak| leak.grade),
             _ => Grade::Likely,
         }
     }
@@ -322,7 +322,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::LeakedLock => LeakedLock {
                 function: self.leaker(),
                 exits: LeftHeld::from_bits(row.detail).exits,
-                releases_otherwise: self.leak == Some(Grade::Likely),
+                releases_otherwise: self.leak.is_some_and(|leak| leak.grade == Grade::Likely),
             }
             .into(),
             Kind::ForkWithLockHeld => ForkWithLockHeld { holder }.into(),
@@ -444,7 +444,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     /// The function that has returned with the lock held.
     fn leaker(&self) -> Option<String> {
         let Some(other) = &self.other else { return None };
-        let level = usize::from(LeftHeld::from_bits(self.row.detail).level);
+        let level = self.leak?.level;
         let mut functions = other.stack.iter().filter(|frame| !frame.inlined);
         functions.nth(level).and_then(|frame| frame.function.clone())
     }

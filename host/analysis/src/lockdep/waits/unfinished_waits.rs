@@ -17,6 +17,7 @@ use crate::process_end::ProcessEnd;
 use crate::symbolize::futexes;
 use crate::view::process_view::ProcessView;
 
+use crate::lockdep::misuse::left_held::LeftHolds;
 use crate::lockdep::misuse::semaphore_at;
 
 /// The threads of a process that wait, in order of their creation; `process` is its place in the
@@ -162,7 +163,9 @@ fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
             Some(Holder {
                 thread: model.thread(row.id),
                 waits: waits(row),
-                has_returned: held.flags & held_flag::LEFT != 0,
+                // It may be called for the lock.
+                has_returned: held.flags & held_flag::LEFT != 0
+                    && LeftHolds::of(model).has(row.id, held.inst),
                 busy: None,
                 blocked: None,
                 stack: model.stack(stack_of(model.ledger, &held)),

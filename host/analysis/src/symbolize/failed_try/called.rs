@@ -19,6 +19,8 @@ pub enum Does {
     WaitsForATime,
     /// It releases it.
     Releases,
+    /// It releases it, and takes it again before it returns.
+    WaitsWithout,
     /// Nothing to any lock.
     Nothing,
     /// It does not return.
@@ -73,9 +75,9 @@ const FUNCTIONS: &[(Does, &[&str])] = &[
             "pthread_rwlock_unlock",
             "sem_post",
             "mtx_unlock",
-            "pthread_cond_wait",
         ],
     ),
+    (Does::WaitsWithout, &["pthread_cond_wait"]),
     (
         Does::Nothing,
         &[

@@ -9,6 +9,9 @@ use object::read::{Object, ObjectSection};
 
 use crate::symbolize::elf::section_bytes;
 
+/// A function is looked at up to so many bytes.
+pub const MOST_BYTES: u64 = 1 << 16;
+
 /// The function that covers an address, as the unwind tables have it: a stripped file has those, too.
 pub fn unwound<'data>(elf: &impl Object<'data>, file: &File, address: u64) -> Option<(u64, u64)> {
     let section = elf.section_by_name(".eh_frame")?;

@@ -8,9 +8,11 @@
 mod called;
 mod follows;
 mod function;
+mod releases;
 mod values;
 mod walk;
 
+use std::fs::File;
 use std::path::Path;
 
 use object::Architecture;
@@ -19,26 +21,42 @@ use object::read::Object;
 use super::elf::with_elf_and_file;
 use called::Imports;
 pub use follows::FailedTry;
-use function::Function;
+use function::{Function, MOST_BYTES};
+use releases::Code;
 use walk::Walk;
-
-/// A function is looked at up to so many bytes.
-const MOST_BYTES: u64 = 1 << 16;
 
 /// What follows where the call that returns to `offset` in the file's address space has failed to take its lock. `function` is
 /// the one that it is in, as symbols have it: its first address and its size.
 pub fn after(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<FailedTry> {
     with_elf_and_file(path, |elf, file| {
-        if elf.architecture() != Architecture::X86_64 {
-            return None;
-        }
-        let (start, size) =
-            function.or_else(|| function::unwound(elf, file, offset.checked_sub(1)?))?;
-        if size > MOST_BYTES || !(start..start.checked_add(size)?).contains(&offset) {
-            return None;
-        }
-        let code = Function::read(elf, file, start, size)?;
+        let code = code_at(elf, file, offset, function)?;
         let imports = Imports::new(elf, file);
         Walk::new(&code, &imports).after(offset)
     })?
+}
+
+/// Whether the function that a call at `offset` returns to releases locks on some of its ways; `None` if its code does not say.
+pub fn releases(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<bool> {
+    with_elf_and_file(path, |elf, file| {
+        let code = code_at(elf, file, offset, function)?;
+        Code::new(elf, file).releases(&code)
+    })?
+}
+
+/// The code of the function that the call that returns to `offset` is in.
+fn code_at<'data>(
+    elf: &impl Object<'data>,
+    file: &File,
+    offset: u64,
+    function: Option<(u64, u64)>,
+) -> Option<Function> {
+    if elf.architecture() != Architecture::X86_64 {
+        return None;
+    }
+    let (start, size) =
+        function.or_else(|| function::unwound(elf, file, offset.checked_sub(1)?))?;
+    if size > MOST_BYTES || !(start..=start.checked_add(size)?).contains(&offset) {
+        return None;
+    }
+    Function::read(elf, file, start, size)
 }

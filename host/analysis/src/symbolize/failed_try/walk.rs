@@ -129,10 +129,10 @@ impl<'a> Walk<'a> {
                     Does::WaitsForATime if is_same && !state.went_back => timed = true,
                     Does::Ends => break,
                     // What is jumped to does not come back.
-                    does @ (Does::Releases | Does::Waits | Does::Nothing)
+                    does @ (Does::Releases | Does::WaitsWithout | Does::Waits | Does::Nothing)
                         if matches!(flow, FlowControl::Call | FlowControl::IndirectCall) =>
                     {
-                        state.has_released |= does == Does::Releases;
+                        state.has_released |= matches!(does, Does::Releases | Does::WaitsWithout);
                         self.called(&mut state);
                         continue;
                     }
