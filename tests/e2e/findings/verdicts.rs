@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::harness::{
-    FOUND, Run, Scratch, build, check_with, installed, ledgers, program, run, tests_dir, tool,
-    under,
+    FOUND, Run, Scratch, build, check_with, installed, ledgers, program, run, signal, tests_dir,
+    tool, under,
 };
 
 fn text(path: &Path) -> &str {
@@ -197,6 +197,34 @@ fn a_java_program_without_findings_exits_as_it_does_natively() {
         let run = under(command, &["--fail-on", "likely"], &java).arg(&source).run();
         assert_eq!(run.code(), 0, "{}", run.stderr);
     }
+}
+
+/// Its VM ends in another way then than at the return from main.
+#[test]
+fn a_java_program_that_sigterm_ends_has_no_findings() {
+    let (Some(java), Some(_)) = (
+        installed(&["java"], "openjdk-17-jdk-headless"),
+        installed(&["javac"], "openjdk-17-jdk-headless"),
+    ) else {
+        return;
+    };
+    let source = tests_dir().join("programs/real/Idles.java");
+    let running = check_with(&["--fail-on", "possible"], &java).arg(&source).spawn();
+    signal(running.program_id(), libc::SIGTERM);
+    let run = running.wait();
+    let shown = run.findings().iter().filter(|finding| finding["suppressed"].is_null());
+    let shown: Vec<&str> = shown.filter_map(|finding| finding["grade"].as_str()).collect();
+    assert!(!shown.contains(&"possible") && !shown.contains(&"likely"), "{}", run.stderr);
+    assert_eq!(run.code(), 128 + libc::SIGTERM, "{}", run.stderr);
+}
+
+#[test]
+fn a_wait_for_ocamls_master_lock_is_suppressed_and_for_another_lock_is_not() {
+    let run = check_with(&["--fail-on", "ordered"], program("ocaml_names.c")).run();
+    assert_eq!(run.report()["suppressed"]["default"], 1, "{}", run.stderr);
+    assert!(run.stderr.contains("no findings"), "{}", run.stderr);
+    let run = check_with(&["--fail-on", "ordered"], build("ocaml_names.c", &["-DOWN"])).run();
+    assert_eq!(run.verdicts(), [("wait-with-lock-held", "ordered")], "{}", run.stderr);
 }
 
 #[test]
