@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use crate::debugobjects;
 use crate::finding::action::Action;
 use crate::finding::coverage::Note;
-use crate::finding::{Finding, Kind, Step, ThreadInfo};
+use crate::finding::{Finding, Grade, Kind, Step, ThreadInfo};
 use crate::lockdep::misuse::{self, atomic_sleep, callbacks};
 use crate::lockdep::orders::{barriers, circular, deadlocks, declared, nesting, signals};
 use crate::lockdep::waits::{lost_wakeups, taken_signals};
@@ -107,7 +107,23 @@ pub fn find_all(
         search.found.extend(found);
     }
     leave_to_leaks(&mut search.found);
+    leave_to_deadlocks(&mut search.found);
     search.found
+}
+
+/// Takes out locks that may have been leaked, where their thread has come to a deadlock with others: so it never came to unlock
+/// them.
+fn leave_to_deadlocks(found: &mut Vec<Candidate>) {
+    let is_cycle = |finding: &&Finding| {
+        finding.grade == Grade::Deadlocked && finding.kind == Kind::CircularDependency
+    };
+    let cycles = found.iter().map(|candidate| &candidate.finding).filter(is_cycle);
+    let stuck: Vec<ThreadInfo> =
+        cycles.flat_map(|finding| finding.steps.iter().map(|step| step.thread.clone())).collect();
+    found.retain(|Candidate { finding, .. }| {
+        let is_stuck = finding.steps.first().is_some_and(|step| stuck.contains(&step.thread));
+        finding.kind != Kind::LeakedLock || finding.grade == Grade::Likely || !is_stuck
+    });
 }
 
 /// Takes out joins with a lock held that was never to be held there: the same thread has leaked it, which is the fault.

@@ -157,6 +157,14 @@ fn one_earlier_pass_through_wrappers_makes_a_leak_likely() {
     blames(FORGETS_LATER);
 }
 
+/// The threads never came to unlock them.
+#[test]
+fn locks_of_threads_in_a_deadlock_are_not_leaked() {
+    let run = check(program("deadlock_past_wrapper.c")).run();
+    let verdicts = [("circular-dependency", "deadlocked")];
+    assert_eq!((run.verdicts(), run.code()), (verdicts.to_vec(), FOUND), "{}", run.stderr);
+}
+
 #[test]
 fn who_is_called_for_the_lock_has_forgotten_nothing() {
     for how in [&["-O0"][..], &["-O1"], &["-O2"], &["-O2", "-DOWN=inline"]] {
