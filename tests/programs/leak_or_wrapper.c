@@ -133,7 +133,10 @@ static void *server(void *nothing)
 		grab();
 	if (is("keeps-by-jump"))
 		table_lock();
-	touch();
+	if (is("keeps-alone"))
+		grab();
+	else
+		touch();
 	usleep(1000);
 	if (is("gives-back"))
 		give_back();

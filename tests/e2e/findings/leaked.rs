@@ -169,7 +169,7 @@ fn locks_of_threads_in_a_deadlock_are_not_leaked() {
 fn who_is_called_for_the_lock_has_forgotten_nothing() {
     for how in [&["-O0"][..], &["-O1"], &["-O2"], &["-O2", "-DOWN=inline"]] {
         let program = build("leak_or_wrapper.c", how);
-        for case in ["keeps", "keeps-by-jump", "gives-back", "never-forgets"] {
+        for case in ["keeps", "keeps-alone", "keeps-by-jump", "gives-back", "never-forgets"] {
             let run = check(&program).arg(case).run();
             assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{how:?} {case}: {}", run.stderr);
         }

@@ -102,10 +102,12 @@ impl LeftHolds {
 
 /// The function that may have forgotten the lock, by its frame: the first that releases locks, by its code. If none does, the
 /// first that is not called for its locks, by its name or by what it did; else the innermost, and that it is called for them.
-/// `None` for functions that are so by their names.
+/// So is one without a release that was called by a function with one, which has not returned. `None` for functions that are
+/// called for locks by their names.
 fn forgetful(model: &Model<'_>, row: &Row, what: LeftHeld) -> Option<(usize, bool)> {
     let level = usize::from(what.level);
     let candidates = level.saturating_sub(what.inner.into())..=level + usize::from(what.outer);
+    let caller = candidates.end() + 1;
     let releases = |level: usize| model.symbols.releases(row.other_stack, level);
     if let Some(found) = candidates.clone().find(|&level| releases(level) == Some(true)) {
         return Some((found, false));
@@ -116,7 +118,7 @@ fn forgetful(model: &Model<'_>, row: &Row, what: LeftHeld) -> Option<(usize, boo
     let unnamed = candidates.filter(|&level| !is_named(level));
     let is_called_for_it = |it: usize| {
         let is_seen = it < level || (it == level && what.wraps);
-        is_seen && releases(it).is_some()
+        releases(it).is_some() && (is_seen || releases(caller) == Some(true))
     };
     let other = unnamed.clone().find(|&it| !is_called_for_it(it)).map(|it| (it, false));
     other.or_else(|| unnamed.clone().next().map(|it| (it, true)))
