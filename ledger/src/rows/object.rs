@@ -85,6 +85,8 @@ pub mod object_end {
     /// One is initialised at its place: its function or its block had ended, a program's own
     /// allocator had given its memory out again, or it is initialised twice.
     pub const REUSED: u8 = 8;
+    /// As [`REUSED`], on the stack of the thread that initialises it.
+    pub const REUSED_ON_STACK: u8 = 9;
 }
 
 /// Types of the C library's: [`ObjectType::builtin`].

@@ -3,6 +3,7 @@
 pub mod allocations;
 pub mod births;
 pub mod ends;
+pub mod initialised_twice;
 pub mod object_types;
 pub mod objects;
 pub mod own_objects;

@@ -5,11 +5,13 @@ mod name;
 
 use lockwright_ledger::rows::object::{
     ObjectFinding as Row, ObjectType, object_end, object_fault, object_op, object_state,
+    object_type,
 };
 
 use crate::finding::action::{Action, Change, ObjectAction};
 use crate::finding::object::{By, InUse, ObjectFault};
-use crate::finding::{Details, Finding, Grade, Kind, Step, ThreadInfo, object_types};
+use crate::finding::{Details, Finding, Frame, Grade, Kind, Step, ThreadInfo, object_types};
+use crate::symbolize::BEGINNINGS;
 use crate::view::candidate::Candidate;
 use crate::view::process_view::{InvolvedLocks, ProcessView};
 
@@ -37,6 +39,35 @@ fn verdict(fault: u8) -> Option<(Kind, Grade)> {
     })
 }
 
+/// An object is initialised on a stack where one was that nobody had destroyed, and it is the same variable: of a function in
+/// which the thread began, which has not returned since, and whose variables on the stack last as long as it does.
+fn is_initialised_twice(view: &ProcessView<'_, '_>, row: &Row) -> bool {
+    let model = view.model;
+    // Attributes may be initialised again.
+    let is_once = |ty: ObjectType| {
+        use object_type::{CND, MTX, MUTEX, SPIN};
+        matches!(ty.builtin, MUTEX..=SPIN | MTX | CND)
+    };
+    let lasts = |stack| {
+        let frames = model.stack(stack);
+        let (function, beginning) = frames.split_first()?;
+        let is_beginning = |frame: &Frame| {
+            let name = frame.function.as_deref().unwrap_or_default();
+            name == "_start" || BEGINNINGS.contains(&name)
+        };
+        let is_outermost = !beginning.is_empty() && beginning.iter().all(is_beginning);
+        let start = function.offset.checked_sub(function.function_offset?)?;
+        let lasts = is_outermost && model.symbols.variables_last(stack);
+        lasts.then(|| (function.module.clone(), start))
+    };
+    row.fault == object_fault::NEVER_DESTROYED
+        && row.how == object_end::REUSED_ON_STACK
+        && model.ledger.get::<ObjectType>(row.type_id).is_some_and(is_once)
+        && row.thread == row.init_thread
+        && row.init_ns >= model.ledger.header().start_ns
+        && lasts(row.init_stack).is_some_and(|function| lasts(row.stack) == Some(function))
+}
+
 /// One row, with what its story needs.
 struct Case<'t, 'm, 'a> {
     view: &'t ProcessView<'m, 'a>,
@@ -53,7 +84,12 @@ struct Case<'t, 'm, 'a> {
 }
 
 impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
-    fn new(view: &'t ProcessView<'m, 'a>, row: Row) -> Option<Self> {
+    fn new(view: &'t ProcessView<'m, 'a>, mut row: Row) -> Option<Self> {
+        if is_initialised_twice(view, &row) {
+            row.fault = object_fault::INIT_TWICE;
+            row.op = object_op::INIT_ON_STACK;
+            row.how = object_end::NONE;
+        }
         let (kind, grade) = verdict(row.fault)?;
         let ty = view.model.ledger.get::<ObjectType>(row.type_id).unwrap_or_default();
         let builtin = object_types::known(ty.builtin);
@@ -78,7 +114,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             row.fault,
             match row.how {
                 // Whether its frame shows to be gone before it comes again is chance.
-                object_end::REUSED => object_end::FRAME,
+                object_end::REUSED | object_end::REUSED_ON_STACK => object_end::FRAME,
                 how => how,
             },
             self.identity,

@@ -32,6 +32,10 @@ pub trait Symbolise {
     fn releases(&self, _stack: u32, _level: usize) -> Option<bool> {
         None
     }
+    /// Whether the call that a stack leads to stands in a function whose variables on the stack all last as long as its call.
+    fn variables_last(&self, _stack: u32) -> bool {
+        false
+    }
     /// Path of a module.
     fn module_name(&self, module: u32) -> String;
     /// What the reader should know about missing names.
@@ -61,6 +65,10 @@ impl Symbolise for Symbols<'_> {
 
     fn releases(&self, stack: u32, level: usize) -> Option<bool> {
         Symbols::releases(self, stack, level)
+    }
+
+    fn variables_last(&self, stack: u32) -> bool {
+        Symbols::variables_last(self, stack)
     }
 
     fn module_name(&self, module: u32) -> String {

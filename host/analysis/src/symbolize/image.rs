@@ -16,6 +16,7 @@ use super::debug_file::DebugDirs;
 use super::debug_info::DebugInfo;
 use super::demangle::{demangle, is_mangled};
 use super::elf::with_elf;
+use super::frame_variables::variables_last;
 use super::lock_owner::{Call, Owner, Owners};
 use super::members::{MemberPlace, Variables};
 use super::merged_calls::CallsLeft;
@@ -82,6 +83,12 @@ impl Dwarf {
     fn owner(&self, call: Call<'_>) -> Option<(Owner, Option<CallsLeft>)> {
         let info = self.info()?;
         self.owners.get_or_init(|| Owners::new(info)).owner(info, call)
+    }
+
+    fn variables_last(&self, address: u64) -> bool {
+        let Some(info) = self.info() else { return false };
+        let owners = self.owners.get_or_init(|| Owners::new(info));
+        owners.function(info, address, variables_last).unwrap_or(false)
     }
 }
 
@@ -205,6 +212,11 @@ impl Image {
     /// What the lock of a call is by the types of what the source names.
     pub fn owner(&self, call: Call<'_>) -> Option<(Owner, Option<CallsLeft>)> {
         self.dwarf.as_ref()?.owner(call)
+    }
+
+    /// Whether the function with the code at `address` has variables on the stack, and all last as long as its call.
+    pub fn variables_last(&self, address: u64) -> bool {
+        self.dwarf.as_ref().is_some_and(|dwarf| dwarf.variables_last(address))
     }
 
     /// The lines of source that the code is of, each once.

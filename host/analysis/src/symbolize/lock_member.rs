@@ -183,7 +183,7 @@ impl Symbols<'_> {
     }
 
     /// The module that has the call that returns to `address`, and where the call is in its file.
-    fn image_at(&self, address: u64, epoch: u32) -> Option<(Rc<Image>, u64)> {
+    pub(super) fn image_at(&self, address: u64, epoch: u32) -> Option<(Rc<Image>, u64)> {
         let call = address.checked_sub(1)?;
         let (row, module) = self.modules.at(call, epoch)?;
         Some((self.image(*row, module), call.wrapping_sub(module.bias)))

@@ -128,6 +128,22 @@ impl Owners {
         Some((lookup.owner(function, call)?, calls_left(&files, &chain[0])))
     }
 
+    /// Calls `ask` with the function that has the code at `address`; `None` if that was inlined into it.
+    pub fn function<T>(
+        &self,
+        info: &DebugInfo,
+        address: u64,
+        ask: impl for<'d> FnOnce(&Files<'d>, &Die<'d>) -> T,
+    ) -> Option<T> {
+        let files = info.files();
+        let start = self.unit_at(address)?;
+        let names = self.names(&files, Where::Main, start)?;
+        let at = names.function_at(&files, address)?.at;
+        let unit = files.unit(Where::Main, start)?;
+        let function = Die { file: Where::Main, entry: unit.entry(at).ok()?, unit };
+        inlined_at(&files, &function, address, 0).is_none().then(|| ask(&files, &function))
+    }
+
     /// The unit that has the code at `address`.
     fn unit_at(&self, address: u64) -> Option<DebugInfoOffset> {
         let after = self.units.partition_point(|(range, _)| range.begin <= address);

@@ -11,6 +11,7 @@ pub mod debuginfod;
 mod demangle;
 pub mod elf;
 mod failed_try;
+mod frame_variables;
 pub mod futexes;
 mod generated;
 mod holders;
@@ -284,6 +285,14 @@ impl<'l> Symbols<'l> {
         let Place { offset, function, path, is_same, .. } =
             self.place(*addresses.get(level)?, epoch)?;
         is_same.then(|| failed_try::releases(&path, offset, function)).flatten()
+    }
+
+    /// Whether the call that a stack leads to stands in a function, inlined nowhere, whose variables on the stack all last as long
+    /// as its call, as far as debug information says.
+    pub fn variables_last(&self, stack_id: u32) -> bool {
+        let (addresses, epoch) = self.ledger.stack(stack_id).unwrap_or_default();
+        let at = addresses.first().and_then(|&address| self.image_at(address, epoch));
+        at.is_some_and(|(image, call)| image.variables_last(call))
     }
 
     /// Where the call that returns to `address` is in its file.

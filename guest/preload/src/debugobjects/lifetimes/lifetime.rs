@@ -69,7 +69,7 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
     let is_shared = unsafe { kind.is_shared(addr) };
     let op = init_op(addr);
     if before == Before::Held && op == Operation::InitOnStack {
-        freed_memory::check(addr, addr + 1, object_end::REUSED, None);
+        freed_memory::check(addr, addr + 1, object_end::REUSED_ON_STACK, None);
     }
     if matches!(before, Before::Over | Before::Held) || is_shared {
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
@@ -108,7 +108,11 @@ fn initialised_again(
     if is_inherited(&known.init) {
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
     } else if is_new {
-        freed_memory::check(addr, addr + 1, object_end::REUSED, None);
+        let how = match op {
+            Operation::InitOnStack => object_end::REUSED_ON_STACK,
+            _ => object_end::REUSED,
+        };
+        freed_memory::check(addr, addr + 1, how, None);
     }
     if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, place, 0) {
         faults::fault(&fault);

@@ -236,7 +236,7 @@ pub fn gone(how: u8) -> Gone {
             evidence: "the process ended",
             help: "",
         },
-        object_end::REUSED => Gone {
+        object_end::REUSED | object_end::REUSED_ON_STACK => Gone {
             now: ("the place of ", " is initialised again"),
             then: "its memory was initialised again",
             act: ("initialises again the memory of", ""),
