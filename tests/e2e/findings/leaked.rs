@@ -129,10 +129,6 @@ const FORGETS: &[(&str, &str, &str)] = &[
     ("forgets-past-wrapper", "possible", "put"),
 ];
 
-/// Released in an earlier pass.
-const FORGETS_LATER: &[(&str, &str, &str)] =
-    &[("forgets-later", "likely", "put"), ("forgets-deeply", "likely", "put_deeply")];
-
 /// Runs the cases with and without the optimiser.
 fn blames(cases: &[(&str, &str, &str)]) {
     for level in ["-O0", "-O1", "-O2"] {
@@ -150,11 +146,6 @@ fn blames(cases: &[(&str, &str, &str)]) {
 #[test]
 fn a_lock_that_is_taken_next_hides_no_leak_and_who_forgot_is_blamed() {
     blames(FORGETS);
-}
-
-#[test]
-fn one_earlier_pass_through_wrappers_makes_a_leak_likely() {
-    blames(FORGETS_LATER);
 }
 
 /// The threads never came to unlock them.

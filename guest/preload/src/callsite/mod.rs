@@ -294,12 +294,12 @@ fn has_returned(encoded: u64, call: Frame) -> Option<bool> {
     None
 }
 
-/// The held lock at `addr` has been released, and is about to be taken off. If its call site was a candidate, and the
-/// function had returned: the return address within that.
+/// The held lock at `addr` has been released, and is about to be taken off.
 #[cold]
-pub fn released(thread: &ThreadState, addr: u64) -> Option<u64> {
-    let trial = thread.trial_of(addr)?;
-    (verdict_on(trial) == Some(true)).then_some(trial.address)
+pub fn released(thread: &ThreadState, addr: u64) {
+    if let Some(trial) = thread.trial_of(addr) {
+        judge(trial);
+    }
 }
 
 /// A condition wait is about to give up the held lock at `addr`, and to take it again.
@@ -313,14 +313,7 @@ pub fn given_up(thread: &ThreadState, addr: u64) {
 /// A lock whose call site is a candidate is being released: to be asked from within that call.
 #[cold]
 pub fn judge(trial: Trial) {
-    verdict_on(trial);
-}
-
-/// As [`judge`], with the answer: whether the function had returned.
-#[cold]
-fn verdict_on(trial: Trial) -> Option<bool> {
-    let answer = Frame::outside().and_then(|call| has_returned(trial.frame, call));
-    match answer {
+    match Frame::outside().and_then(|call| has_returned(trial.frame, call)) {
         Some(true) => {
             verdict::escaped(trial.address);
             was_released(trial.address, true);
@@ -331,7 +324,6 @@ fn verdict_on(trial: Trial) -> Option<bool> {
         }
         None => {}
     }
-    answer
 }
 
 /// A condition wait gives up a lock whose call site is a candidate. The function that still runs may
@@ -382,7 +374,7 @@ pub fn wanted_by(site: u64, frames: &[u64]) -> Option<Wanted> {
     // Other callers may have come to a plain site by another way.
     let last = if frames.first() == Some(&site) { 0 } else { MOST_LEVELS as usize };
     let last = last.min(frames.len() - 1);
-    (first <= last).then_some(Wanted { first, level: level.max(first).min(last), last })
+    (first <= last).then_some(Wanted { first, level: level.min(last), last })
 }
 
 /// The function that `address` is in may return with the lock by right, for its callers to release it. That a lock was

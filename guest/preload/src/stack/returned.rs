@@ -6,9 +6,6 @@ use super::unwind::{Code, Frame, is_outermost};
 /// Frames that are looked through. In a deeper stack the function may be further out.
 const MOST_FRAMES: usize = 256;
 
-/// Wrappers that are looked past in an earlier stack, one calling the other.
-const MOST_WRAPPERS: usize = 8;
-
 /// Whether the function that `frames[level]` is in has returned; `frames` is a stack of earlier,
 /// innermost first. `None` if that cannot be seen.
 ///
@@ -35,21 +32,6 @@ pub fn has_returned(frames: &[u64], level: usize) -> Option<bool> {
     let is_one = is_whole && (is_program_entry(begin) || Code::of_call(begin)?.has_call(outermost));
     let any_part = || walk(here).any(|pc| Code::of_call(pc).is_none_or(|code| code.is_part));
     (is_one && !any_part()).then_some(true)
-}
-
-/// The innermost call of an earlier stack, from `frames[from]` on, that has not returned: the same function is here,
-/// called at the same place. `None` if that cannot be seen.
-pub fn innermost_left(frames: &[u64], from: usize) -> Option<usize> {
-    let here = Frame::outside()?;
-    for level in (from..frames.len() - 1).take(MOST_WRAPPERS) {
-        let code = Code::of_call(frames[level]).filter(|code| !code.is_part)?;
-        let inner = walk(here).take(MOST_FRAMES);
-        let outer = walk(here).skip(1);
-        if inner.zip(outer).any(|(pc, caller)| code.has_call(pc) && caller == frames[level + 1]) {
-            return Some(level);
-        }
-    }
-    None
 }
 
 /// Return addresses from a frame on, outwards.

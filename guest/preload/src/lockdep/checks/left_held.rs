@@ -16,7 +16,7 @@ use crate::lockdep::atomic_sleep;
 use crate::os::{sys, time, tls};
 use crate::recorder::state;
 use crate::stack::python;
-use crate::stack::returned::{has_returned, innermost_left, is_called_by_libc};
+use crate::stack::returned::{has_returned, is_called_by_libc};
 
 /// How often it is looked where a thread idles with a lock that was taken at one place, if its
 /// function was there each time; and then every so many times. A walk is a few microseconds.
@@ -138,23 +138,6 @@ fn leaving(held: &Held, exits: bool) -> Option<Leaving> {
         outer: (outermost - level) as u8,
     };
     Some(Leaving { address, what })
-}
-
-/// The lock at `addr`, which the thread holds, is about to be released. The function that took it by the call that
-/// returns to `wrapper` has returned: the function that wanted the lock is another, which may be here yet.
-#[cold]
-#[inline(never)]
-pub fn released_past(thread: &ThreadState, addr: u64, wrapper: u64) {
-    let Some(held) = thread.held_of(addr) else { return };
-    let mut frames = [0; MAX_FRAMES];
-    let taken_on = state::with_core(|core| core.taken_on(&held, &mut frames)).flatten();
-    let Some(taken_on) = taken_on.map(|n| &frames[..n]) else { return };
-    let Some(at) = taken_on.iter().position(|&address| address == wrapper) else { return };
-    let Some(level) = innermost_left(taken_on, at + 1) else { return };
-    for &address in &taken_on[at + 1..level] {
-        callsite::was_released(address, true);
-    }
-    callsite::was_released(taken_on[level], false);
 }
 
 /// The lock at `addr`, which the thread holds, is about to be released.

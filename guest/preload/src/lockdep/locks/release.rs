@@ -46,9 +46,7 @@ pub fn any_held(thread: &mut ThreadState, addr: u64) {
 pub fn any(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     misuse::pinned(thread, address);
     hands_over(thread, address);
-    if let Some(wrapper) = callsite::released(thread, address) {
-        left_held::released_past(thread, address, wrapper);
-    }
+    callsite::released(thread, address);
     left_held::released(thread, address);
     if !thread.release(address)
         && let Some(ident) = ident
