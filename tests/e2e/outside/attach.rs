@@ -298,3 +298,35 @@ fn who_else_has_the_memory_of_a_wait_is_named() {
     assert_eq!(document["shared_waits"].as_array().unwrap().len(), 0, "{document}");
     assert!(!run.stderr.contains("other processes"), "{}", run.stderr);
 }
+
+/// The kernel shows its modules' paths from our root directory.
+#[test]
+fn a_process_in_a_chroot_is_explained_with_lines() {
+    // SAFETY: it takes no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("needs root");
+    }
+    let scratch = Scratch::new();
+    let libraries = run({
+        let mut ldd = Command::new("ldd");
+        ldd.arg(program("attached.c"));
+        ldd
+    });
+    let text = libraries.text();
+    let files = text.split_whitespace().filter(|word| word.starts_with('/'));
+    for file in files {
+        let copy = scratch.join(file.trim_start_matches('/'));
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(file, copy).unwrap();
+    }
+    std::fs::copy(program("attached.c"), scratch.join("attached")).unwrap();
+    let mut chroot = std::path::PathBuf::from("/usr/sbin/chroot");
+    if !chroot.exists() {
+        chroot = "/sbin/chroot".into();
+    }
+    let process =
+        Process::start(&chroot, &[scratch.join("").to_str().unwrap(), "/attached", "abba"], 3);
+    let (run, document) = process.check(&[]);
+    assert_eq!(document["verdicts"][0]["kind"], "cycle", "{}", run.stderr);
+    assert!(run.stderr.contains("attached.c:"), "{}", run.stderr);
+}

@@ -174,11 +174,11 @@ fn settled(before: &State, after: State, has_moved: bool) -> State {
     State::Waits(wait)
 }
 
-/// The root directory of its files, as we see it.
+/// The root directory of the paths in its /proc/PID/maps, as we see it. The kernel shows paths as they are for the reader. So
+/// those of a process in a chroot begin at our root, and only those in another mount namespace do not.
 pub fn root_of(pid: u32) -> PathBuf {
-    let link = |what: &str, of: &str| fs::read_link(format!("/proc/{of}/{what}")).ok();
-    let is_same = |what: &str| link(what, &pid.to_string()) == link(what, "self");
-    match is_same("root") && is_same("ns/mnt") {
+    let mounts = |of: &str| fs::read_link(format!("/proc/{of}/ns/mnt")).ok();
+    match mounts(&pid.to_string()) == mounts("self") {
         true => PathBuf::from("/"),
         false => PathBuf::from(format!("/proc/{pid}/root")),
     }
