@@ -976,6 +976,9 @@ pub mod finding_kind {
     /// `other_stack`, in a wait on the condition variable at `addr`. The row's segment began with that. In another run the
     /// thread may not have to wait.
     pub const HANDED_ON: u8 = 30;
+    /// No misuse: the thread signalled the condition variable at `addr`, on which nobody was blocked. For each thread and object
+    /// once.
+    pub const SIGNALS_NOBODY: u8 = 31;
     /// No misuse: the thread waited at the futex at `addr`, without a time limit and with locks
     /// held: `node` is what it held, the innermost of which is the row's. `detail` is one of
     /// [`super::meter::futex_call`]. What the wait is for, the names of the functions in `stack` say.

@@ -1,12 +1,14 @@
 // One thread takes two locks, another takes them the other way round, and a wait keeps the second from the first. "cond": it
 // waits on a condition variable for the first to be done. "posts": for a semaphore that several threads post. "taken": for a
-// semaphore that it has taken itself. Where "again" follows, the first thread does it once more after that, which nobody can see
+// semaphore that it has taken itself. "lock": for a lock made of a flag, a mutex and a condition, which the first thread holds
+// and the second needs for something else. Where "again" follows, the first thread does it once more after that, which nobody can see
 // to be after the second has.
 
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "asleep.h"
 
@@ -57,6 +59,45 @@ static void *first(void *arg)
 }
 
 // The first post, and one that might be the second for all that is known.
+static int is_taken;
+
+static void take(void)
+{
+    pthread_mutex_lock(&mutex);
+    while (is_taken)
+        pthread_cond_wait(&cond, &mutex);
+    is_taken = 1;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void drop(void)
+{
+    pthread_mutex_lock(&mutex);
+    is_taken = 0;
+    pthread_cond_signal(&cond);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void *first_with_lock(void *arg)
+{
+    take();
+    atomic_store(&is_over, 1);
+    await_blocked(&waiter);
+    in_order(&a, &b);
+    drop();
+    return arg;
+}
+
+static void *second_after_lock(void *arg)
+{
+    await_end();
+    atomic_store(&waiter, thread_id());
+    take();
+    drop();
+    in_order(&b, &a);
+    return arg;
+}
+
 static void *posts_too(void *arg)
 {
     sem_post(&sem);
@@ -72,6 +113,13 @@ int main(int argc, char **argv)
     by_condition = !strncmp(how, "cond", 4);
     pthread_t threads[2];
 
+    if (!strcmp(how, "lock")) {
+        pthread_create(&threads[0], NULL, first_with_lock, NULL);
+        pthread_create(&threads[1], NULL, second_after_lock, NULL);
+        pthread_join(threads[0], NULL);
+        pthread_join(threads[1], NULL);
+        return 0;
+    }
     pthread_mutex_lock(&mutex);
     sem_init(&sem, 0, !strncmp(how, "taken", 5));
     if (!strncmp(how, "taken", 5))
@@ -84,7 +132,11 @@ int main(int argc, char **argv)
     pthread_create(&threads[0], NULL, first, NULL);
     while (by_condition && !done)
         pthread_cond_wait(&cond, &mutex);
-    if (!by_condition)
+    // It may end by itself, and the thread would go on all the same.
+    const struct timespec far = {.tv_sec = 1L << 40};
+    if (!by_condition && strstr(how, "timed"))
+        sem_timedwait(&sem, &far);
+    else if (!by_condition)
         sem_wait(&sem);
     pthread_mutex_unlock(&mutex);
 

@@ -1,11 +1,13 @@
 // Three philosophers take two forks each, in a circle. A semaphore lets so many of them sit down as the argument says
 // at its beginning. If it goes on with "posted", the main thread posts the semaphore once more; with "twice", somebody takes two
-// seats at first.
+// seats at first; with "late", each takes a seat after the first fork, and they come one after the other, by turns that nobody sees.
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FORKS = 3, MEALS = 50 };
 
@@ -23,6 +25,23 @@ static void *dine(void *arg)
         pthread_mutex_unlock(&forks[left]);
         sem_post(&seats);
     }
+    return NULL;
+}
+
+static atomic_long turn;
+
+static void *dine_late(void *arg)
+{
+    long left = (long)arg, right = (left + 1) % FORKS;
+    while (atomic_load(&turn) != left)
+        usleep(500);
+    pthread_mutex_lock(&forks[left]);
+    sem_wait(&seats);
+    pthread_mutex_lock(&forks[right]);
+    pthread_mutex_unlock(&forks[right]);
+    sem_post(&seats);
+    pthread_mutex_unlock(&forks[left]);
+    atomic_store(&turn, left + 1);
     return NULL;
 }
 
@@ -48,8 +67,13 @@ int main(int argc, char **argv)
         pthread_create(&threads[0], NULL, sit_on_two, NULL);
         pthread_join(threads[0], NULL);
     }
+    int late = strstr(how, "late") != NULL;
+    for (long i = 0; late && i < FORKS; i++)
+        pthread_create(&threads[i], NULL, dine_late, (void *)i);
+    for (long i = 0; late && i < FORKS; i++)
+        pthread_join(threads[i], NULL);
     // One after the other first: each order is recorded, whatever the timing is later.
-    for (int together = 0; together < 2; together++) {
+    for (int together = 0; !late && together < 2; together++) {
         for (long i = 0; i < FORKS; i++) {
             pthread_create(&threads[i], NULL, dine, (void *)i);
             if (!together)

@@ -2,13 +2,16 @@
 //! other ([`finding_kind::HANDED_ON`]).
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Finding, Segment, finding_kind};
+use lockwright_ledger::rows::{Finding, Segment, finding_kind, mode};
 
+use super::built_locks;
 use super::order::Order;
+use super::sources::Symbolise;
+use super::trie::Trie;
 
 /// Entries of remembered pasts before they are forgotten.
 const REMEMBERED: usize = 1 << 20;
@@ -43,9 +46,16 @@ pub struct HandedOn {
 
 impl HandedOn {
     /// The recorded ones.
-    pub fn new(ledger: &Ledger) -> Self {
-        let is_it = |row: &Finding| row.kind == finding_kind::HANDED_ON;
-        let rows = || ledger.rows::<Finding>().map(|(_, row)| row).filter(is_it);
+    pub fn new(ledger: &Ledger, trie: &Trie, symbols: &dyn Symbolise) -> Self {
+        let all: Vec<Finding> = ledger.rows::<Finding>().map(|(_, row)| row).collect();
+        let is_woken = |row: &&Finding| row.kind == finding_kind::HANDED_ON;
+        if !all.iter().any(|row| is_woken(&row)) {
+            return Self { by_woken: HashMap::new(), pasts: RefCell::default() };
+        }
+        let locks = built_locks::find(ledger, trie, symbols, &all);
+        let idle = wakings_for_nothing(trie, &all);
+        let counts = |row: &&Finding| !locks.contains(&row.addr) && !idle.contains(&row.segment);
+        let rows = || all.iter().filter(is_woken).filter(counts);
         let mut segments: HashMap<u32, Vec<u32>> =
             rows().map(|row| (row.other_thread, Vec::new())).collect();
         if !segments.is_empty() {
@@ -123,4 +133,22 @@ impl HandedOn {
         pasts.insert(segment, Rc::clone(&past));
         past
     }
+}
+
+/// The segments that begin with a wake-up after which the thread waits with the same mutex again, and acquires nothing before:
+/// what it waits for has not happened.
+fn wakings_for_nothing(trie: &Trie, rows: &[Finding]) -> HashSet<u32> {
+    let nodes = || (1..trie.len()).filter_map(|id| Some((id, trie.node(id)?)));
+    let segments = |id: u32| trie.segments(id).iter().copied();
+    // With the class of the mutex.
+    let waits: HashSet<(u32, u32)> = nodes()
+        .filter(|(_, node)| node.class == 0 && node.mode & mode::COND_WAIT != 0)
+        .filter_map(|(id, node)| Some((id, trie.node(node.parent)?.class)))
+        .flat_map(|(id, class)| segments(id).map(move |segment| (segment, class)))
+        .collect();
+    let works: HashSet<u32> =
+        nodes().filter(|(_, node)| node.class != 0).flat_map(|(id, _)| segments(id)).collect();
+    let woken = rows.iter().filter(|row| row.kind == finding_kind::HANDED_ON && row.class != 0);
+    let of_waits = woken.filter(|row| waits.contains(&(row.segment, row.class)));
+    of_waits.map(|row| row.segment).filter(|segment| !works.contains(segment)).collect()
 }

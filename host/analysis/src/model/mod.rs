@@ -3,6 +3,7 @@
 //!
 //! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
 
+mod built_locks;
 mod class_group;
 mod classes;
 pub mod given_up;
@@ -94,13 +95,14 @@ impl<'a> Model<'a> {
         // Before the contexts: this takes the more memory while it is made, and keeps the less.
         let mut classes = Classes::new(sources, index);
         let trie = Trie::new(ledger, sources.symbols(index));
+        let handed_on = HandedOn::new(ledger, &trie, sources.symbols(index));
         classes.add_thread_ends(sources, index, trie.thread_ends());
         Self {
             ledger,
             symbols: sources.symbols(index),
             trie,
             order: posts::order(ledger),
-            handed_on: HandedOn::new(ledger),
+            handed_on,
             classes,
             threads: ledger.rows::<Thread>().collect(),
             numbers: thread_numbers(ledger),

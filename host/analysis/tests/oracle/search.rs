@@ -62,7 +62,7 @@ pub struct Search<'r> {
     held: Vec<Vec<Vec<Held>>>,
     /// By thread: its creator, and at which step.
     creator: Vec<Option<(usize, usize)>>,
-    /// By thread and step that ends a wait on a condition variable: the first signal of another thread in that time, by thread
+    /// By thread and step that ends a wait on a condition variable: the last signal of another thread in that time, by thread
     /// and step.
     wakers: BTreeMap<(usize, usize), (usize, usize)>,
 }
@@ -499,7 +499,7 @@ impl<'r> Search<'r> {
 fn wakers(run: &Run) -> BTreeMap<(usize, usize), (usize, usize)> {
     let mut wakers = BTreeMap::new();
     let mut at = vec![0; run.threads.len()];
-    // By thread that waits: for what, and who signalled it first.
+    // By thread that waits: for what, and who signalled it last.
     let mut waits: BTreeMap<usize, (usize, Option<(usize, usize)>)> = BTreeMap::new();
     for &thread in &run.order {
         let here = (thread, at[thread]);
@@ -512,7 +512,7 @@ fn wakers(run: &Run) -> BTreeMap<(usize, usize), (usize, usize)> {
             }
             Op::Signal(event) => {
                 for (_, last) in waits.values_mut().filter(|wait| wait.0 == event) {
-                    last.get_or_insert(here);
+                    *last = Some(here);
                 }
             }
             _ => {}

@@ -128,7 +128,6 @@ struct Blocked {
     mutex: Ident,
     /// How many signals had been recorded when it began.
     since: u32,
-    is_signalled: bool,
 }
 
 impl Story {
@@ -403,7 +402,7 @@ impl Story {
                 self.keeps(thread, lock.ident, addr, mode::COND_WAIT, site);
                 self.cond_wait(thread, mutex, site);
                 let since = self.core.hand_ons().0;
-                let wait = Blocked { addr, mutex: lock.ident, since, is_signalled: false };
+                let wait = Blocked { addr, mutex: lock.ident, since };
                 self.blocked.insert(thread.to_owned(), wait);
             }
             "CS" => {
@@ -621,13 +620,16 @@ impl Story {
 
     /// As the preload library does before a signal of a condition variable on which a thread is blocked.
     fn hands_on(&mut self, thread: &str, addr: u64, site: u64) {
-        let blocked = self.blocked.values_mut().filter(|it| it.addr == addr);
-        let Some(wait) = blocked.filter(|it| !it.is_signalled).min_by_key(|it| it.since) else {
+        let wait = self.blocked.values().find(|it| it.addr == addr);
+        let mutex = wait.map(|it| it.mutex);
+        let state = self.thread(thread);
+        let Some(mutex) = mutex else {
+            let probe = state.probe_unheard(addr);
+            if !probe.is_hit() {
+                self.core.signals_nobody(state, addr, probe);
+            }
             return;
         };
-        wait.is_signalled = true;
-        let mutex = wait.mutex;
-        let state = self.thread(thread);
         let probe = state.probe_hand_on(addr);
         if !probe.is_hit() {
             self.core.hands_on(state, (addr, mutex), probe, 7, &mut capture(site));

@@ -26,11 +26,12 @@ pub(crate) struct HandedOn {
     index: Index,
     signals: u32,
     woken: u32,
+    unheard: u32,
 }
 
 impl HandedOn {
     pub(crate) const fn new() -> Self {
-        Self { index: Index::new(), signals: 0, woken: 0 }
+        Self { index: Index::new(), signals: 0, woken: 0, unheard: 0 }
     }
 
     /// How many signals have been recorded.
@@ -40,7 +41,7 @@ impl HandedOn {
 
     /// No more are recorded.
     pub(crate) fn is_full(&self) -> bool {
-        self.signals == MOST || self.woken == MOST
+        self.signals == MOST || self.woken == MOST || self.unheard == MOST
     }
 
     /// The thread is about to signal the object at `addr`, on which a thread is blocked with the mutex `ident`. `probe` is
@@ -77,6 +78,33 @@ impl HandedOn {
         self.index.insert(&mut recorder.writer, hash(&[addr]), id);
         self.signals += 1;
         true
+    }
+
+    /// The thread is about to signal the condition variable at `addr`, on which nobody is blocked: it need not be one that waits
+    /// for others, as a lock's are. `probe` is [`ThreadState::probe_unheard`]'s.
+    pub(crate) fn signal_nobody(
+        &mut self,
+        recorder: &mut Recorder,
+        thread: &mut ThreadState,
+        addr: u64,
+        probe: Probe,
+    ) {
+        thread.remember(probe.key, 0);
+        let of_thread = hash(&[addr, u64::from(thread.id()), 2]);
+        if self.unheard == MOST || self.index.get(&recorder.writer, of_thread).is_some() {
+            return;
+        }
+        let row = Finding {
+            kind: finding_kind::SIGNALS_NOBODY,
+            thread: thread.id(),
+            segment: thread.segment(),
+            addr,
+            ..Finding::default()
+        };
+        if let Some(id) = recorder.writer.push(row) {
+            self.index.insert(&mut recorder.writer, of_thread, id);
+            self.unheard += 1;
+        }
     }
 
     /// The thread was woken in a wait on the object at `addr`, which began when `since` signals had been recorded. The last

@@ -79,6 +79,11 @@ impl ThreadState {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::TIMED, 0)
     }
 
+    /// The key that remembers a signal of the condition variable at `addr` on which nobody is blocked.
+    pub fn probe_unheard(&mut self, addr: u64) -> Probe {
+        self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::JOIN, 0)
+    }
+
     /// Stands for an object that is no lock in keys, and nowhere else.
     pub fn ident_of_object(addr: u64) -> Ident {
         // Objects are aligned; either half of an identity is a key by itself.

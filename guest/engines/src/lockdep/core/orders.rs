@@ -157,6 +157,12 @@ impl Core {
         }
     }
 
+    /// The thread is about to signal the condition variable at `addr`, on which nobody is blocked. `probe` is
+    /// [`ThreadState::probe_unheard`]'s.
+    pub fn signals_nobody(&mut self, thread: &mut ThreadState, addr: u64, probe: Probe) {
+        self.handed_on.signal_nobody(&mut self.recorder, thread, addr, probe);
+    }
+
     /// The thread was woken in a wait on the condition variable at `addr`, which began when
     /// [`Core::hand_ons`] was `since`.
     pub fn handed_on(&mut self, thread: &mut ThreadState, addr: u64, since: u32, now_ns: u64) {

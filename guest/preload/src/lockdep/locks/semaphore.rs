@@ -177,8 +177,7 @@ pub unsafe fn take(
         left_held::idles(const { blocking_call("sem_wait") }, site);
         let since = handed_on::now();
         // SAFETY: the caller promises its semaphore, as `wait_for_event` asks.
-        let result =
-            handovers::semaphore_waited(s as u64, unsafe { wait_for_event(s, mode, site, block) });
+        let result = granted(s, mode, unsafe { wait_for_event(s, mode, site, block) });
         if result == 0 {
             if since != handed_on::now() {
                 handed_on::granted(s as u64, since);
@@ -197,7 +196,7 @@ pub unsafe fn take(
     }
     if !thread.is_idle() && thread.find(lock.addr).is_some() {
         wait_for_post(thread, s, ident);
-        return handovers::semaphore_waited(s as u64, block());
+        return granted(s, mode, block());
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if !unsafe { reserve(thread, lock, back) } {
@@ -214,6 +213,15 @@ pub unsafe fn take(
     sys::set_errno(errno);
     // SAFETY: the caller promises its semaphore, and its entry was just reserved.
     unsafe { contended(thread, s, ident, block) }
+}
+
+/// A wait for a semaphore that is no lock ended with `result`. One that ends by itself follows no post: the thread may go on
+/// without.
+fn granted(s: Semaphore, mode: u16, result: c_int) -> c_int {
+    match mode & mode::TIMED {
+        0 => handovers::semaphore_waited(s as u64, result),
+        _ => result,
+    }
 }
 
 /// Waits by `block` for the post of a semaphore that is no lock. If the thread keeps locks

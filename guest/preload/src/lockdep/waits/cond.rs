@@ -47,11 +47,14 @@ pub fn signalled(c: Cond, site: u64, to_all: bool) {
         holding(thread, c as u64);
     }
     // A condition variable without waiters so far: the signal wakes no thread.
-    let Some(Ident(word)) = MUTEXES.get(c as u64) else { return };
+    let Some(Ident(word)) = MUTEXES.get(c as u64) else {
+        return handed_on::signals_nobody(thread, c as u64);
+    };
     let mutex = Ident(word & !UNTIMED);
-    let is_blocked = WAITS.word(c as u64).is_some_and(|waits| cond_waits::signal(waits, to_all));
-    if is_blocked {
-        handed_on::signals(thread, c as u64, mutex);
+    let is_waited_on = WAITS.word(c as u64).is_some_and(|waits| cond_waits::signal(waits, to_all));
+    match is_waited_on {
+        true => handed_on::signals(thread, c as u64, mutex),
+        false => handed_on::signals_nobody(thread, c as u64),
     }
     thread.signals();
     wakes(thread, c as u64);

@@ -65,14 +65,16 @@ pub fn enter(word: &AtomicU64, mutex: u64) -> Result<Option<u64>, ()> {
     Ok((before.is_any_blocked() && before.mutex != mutex).then_some(before.mutex << 2))
 }
 
-/// The condition variable is about to be signalled: one blocked thread wakes, or all of them do. Whether there is one.
+/// The condition variable is about to be signalled: one blocked thread wakes, or all of them do. Whether there is a wait that
+/// has not ended, signalled or not.
 pub fn signal(word: &AtomicU64, to_all: bool) -> bool {
-    let counted = word.fetch_update(Relaxed, Relaxed, |old| {
+    let before = word.fetch_update(Relaxed, Relaxed, |old| {
         let old = Waits::of(old);
         let signals = if to_all { old.waits } else { old.signals + 1 };
         old.is_any_blocked().then(|| Waits { signals, ..old }.word())
     });
-    counted.is_ok()
+    let (Ok(before) | Err(before)) = before;
+    Waits::of(before).waits > 0
 }
 
 /// A counted wait has ended: by a signal (`woken`), or by its deadline or the thread's end.

@@ -53,6 +53,20 @@ pub fn signals(thread: &mut ThreadState, c: u64, mutex: Ident) {
     });
 }
 
+/// The thread is about to signal the condition variable at `c`, on which nobody is blocked.
+pub fn signals_nobody(thread: &mut ThreadState, c: u64) {
+    if IS_FULL.load(Relaxed) || thread.in_signal() != 0 {
+        return;
+    }
+    let probe = thread.probe_unheard(c);
+    if !probe.is_hit() {
+        state::with_core(|core| {
+            core.signals_nobody(thread, c, probe);
+            IS_FULL.store(!core.hand_ons().1, Relaxed);
+        });
+    }
+}
+
 /// The thread was woken in a wait at `c`, which began when [`now`] was `since`.
 #[cold]
 pub fn woken(thread: &mut ThreadState, c: u64, since: u32) {

@@ -380,8 +380,9 @@ impl<'m, 'a> Judge<'m, 'a> {
                 }
             }
         }
-        let acquired = shapes.iter().map(|shape| shape.acquirers[0].context.acquired);
-        seats::too_few(self.model, acquired).map(Obstacle::Seats).or(doubt)
+        let steps = shapes.iter().map(|shape| shape.acquirers[0].context);
+        let steps = steps.map(|context| seats::step(self.model, context));
+        seats::too_few(self.model, steps).map(Obstacle::Seats).or(doubt)
     }
 
     /// A lock that is held in both contexts and cannot be by two threads at once.
@@ -431,8 +432,11 @@ impl<'m, 'a> Judge<'m, 'a> {
         };
         let mut pairs = (1..acquisitions.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
         !pairs.any(|(i, j)| is_apart(&acquisitions[i], &acquisitions[j]))
-            && seats::too_few(self.model, acquisitions.iter().map(|it| it.context.acquired))
-                .is_none()
+            && seats::too_few(
+                self.model,
+                acquisitions.iter().map(|it| seats::step(self.model, it.context)),
+            )
+            .is_none()
             && ended_holds::over(self.model, acquisitions).is_none()
             && self.contradiction(acquisitions).is_none()
     }
@@ -453,7 +457,8 @@ impl<'m, 'a> Judge<'m, 'a> {
                 && !matches!(self.common(a, b), Some(Gate::Certain(_)))
         }) && {
             let all: Vec<Acquisition> = acquisitions.iter().copied().chain([new]).collect();
-            seats::too_few(self.model, all.iter().map(|it| it.context.acquired)).is_none()
+            let steps = acquisitions.iter().map(|it| seats::step(self.model, it.context));
+            seats::too_few(self.model, steps.chain([new.context.acquired])).is_none()
                 && ended_holds::over(self.model, &all).is_none()
         }
     }

@@ -1,0 +1,96 @@
+//! Condition variables and semaphores of which a program, or its runtime, builds locks: CPython's GIL, Boost's timed mutexes,
+//! a flag with a mutex and a condition. Whoever releases such a lock wakes the next, which says nothing of what the two do.
+//!
+//! A condition variable is a lock's if each thread that wakes another has come before by where threads wait for it: it has
+//! taken the mutex at the same place, or in a function that is inlined in both. A queue has threads that only fill it, and what
+//! is waited for once is signalled by a thread that does not wait for it.
+
+use std::collections::{HashMap, HashSet};
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Finding, Node, Segment, finding_kind, mode};
+
+use super::sources::Symbolise;
+use super::trie::Trie;
+
+/// The addresses of these, among those by which threads of `rows` were woken.
+pub(super) fn find(
+    ledger: &Ledger,
+    trie: &Trie,
+    symbols: &dyn Symbolise,
+    rows: &[Finding],
+) -> HashSet<u64> {
+    let mut by_object: HashMap<u64, Vec<&Finding>> = HashMap::new();
+    for row in rows.iter().filter(|row| row.kind == finding_kind::HANDS_ON) {
+        by_object.entry(row.addr).or_default().push(row);
+    }
+    for row in rows.iter().filter(|row| row.kind == finding_kind::SIGNALS_NOBODY) {
+        by_object.entry(row.addr).and_modify(|all| all.push(row));
+    }
+    let is_woken = |thread: u32, addr: u64| {
+        rows.iter()
+            .any(|row| (row.kind, row.thread, row.addr) == (finding_kind::HANDED_ON, thread, addr))
+    };
+    let takings = Takings { ledger, trie, symbols };
+    let is_lock = |addr: u64, signals: &[&Finding]| match signals[0].class {
+        // A semaphore: whoever posts it has waited for it.
+        0 => signals.iter().all(|signal| is_woken(signal.thread, addr)),
+        _ => takings.all_wait(signals),
+    };
+    by_object.into_iter().filter(|(addr, of)| is_lock(*addr, of)).map(|(addr, _)| addr).collect()
+}
+
+/// Where mutexes are taken.
+struct Takings<'a> {
+    ledger: &'a Ledger,
+    trie: &'a Trie,
+    symbols: &'a dyn Symbolise,
+}
+
+impl Takings<'_> {
+    /// Whether each of the threads that signal has taken the waiters' mutex where they take it.
+    fn all_wait(&self, signals: &[&Finding]) -> bool {
+        let of_mutex = |node: &Node, signal: &Finding| {
+            node.class == signal.class && (node.inst == signal.inst || node.inst == 0)
+        };
+        let nodes = || (1..self.trie.len()).filter_map(|id| Some((id, self.trie.node(id)?)));
+        let is_wait = |node: &Node| node.class == 0 && node.mode & mode::COND_WAIT != 0;
+        let mut sites = HashSet::new();
+        let mut functions = HashSet::new();
+        for (_, wait) in nodes().filter(|(_, node)| is_wait(node)) {
+            let taken = self.trie.node(wait.parent).filter(|node| of_mutex(node, signals[0]));
+            if let Some(taken) = taken {
+                sites.insert(taken.site);
+                functions.extend(self.functions(taken));
+            }
+        }
+        let takes_there = |node: &Node| {
+            sites.contains(&node.site)
+                || self.functions(node).iter().any(|name| functions.contains(name))
+        };
+        let takings: Vec<u32> = nodes()
+            .filter(|(_, node)| of_mutex(node, signals[0]) && takes_there(node))
+            .map(|(id, _)| id)
+            .collect();
+        signals.iter().all(|signal| {
+            let is_earlier = |&segment: &u32| {
+                let row = self.ledger.get::<Segment>(segment);
+                segment <= signal.segment && row.is_some_and(|row| row.thread == signal.thread)
+            };
+            takings.iter().any(|&id| self.trie.segments(id).iter().any(is_earlier))
+        })
+    }
+
+    /// The functions whose code has the call, down to the one that is not inlined, without those of the standard library.
+    fn functions(&self, node: &Node) -> Vec<String> {
+        let stack = self.symbols.stack(node.stack);
+        let own = stack.iter().position(|frame| !frame.inlined).map_or(stack.len(), |at| at + 1);
+        let names = stack[..own].iter().filter_map(|frame| frame.function.clone());
+        names.filter(|name| !is_of_standard_library(name)).collect()
+    }
+}
+
+fn is_of_standard_library(name: &str) -> bool {
+    const PARTS: [&str; 3] = ["std::", "gthread", "pthread_"];
+    PARTS.iter().any(|part| name.contains(part))
+}
