@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 19;
+pub const FORMAT_VERSION: u32 = 20;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -411,6 +411,9 @@ pub struct Header {
     pub removed_contended: AtomicU64,
     /// What threads did whose rows were removed, by [`crate::rows::event`].
     pub removed_events: [AtomicU64; 6],
+    /// CLOCK_MONOTONIC when the process was forked, nanoseconds: before its start, if it used no lock at first. Equal to its
+    /// start if no watched process has forked it.
+    pub forked_ns: AtomicU64,
 }
 
 /// Words of [`Header::kept_records`].

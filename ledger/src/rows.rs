@@ -639,7 +639,7 @@ pub mod lock_flag {
 
 row! {
     /// A lock instance that took part in nesting. (One that never did needs no row.)
-    Lock in Locks x 4 = 40 bytes {
+    Lock in Locks x 4 = 48 bytes {
         /// Instance number: one per life of the lock, unique in the process.
         inst: u32,
         /// Its class.
@@ -656,8 +656,11 @@ row! {
         segment: u32,
         /// Not used.
         reserved2: u32,
-        /// Not used.
-        reserved3: u64,
+        /// What other processes know it by: a hash of the device, the inode and the byte that are mapped shared at its
+        /// address. 0 if it is for one process only.
+        shared: u64,
+        /// When it was first nested, CLOCK_MONOTONIC, if processes share it. Else 0.
+        nested_ns: u64,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::interpose::{
     signal_unsafe,
 };
 use crate::libc::real;
-use crate::lock_id::{allocations, first_use, identity, inherited, known_births, spinning};
+use crate::lock_id::{allocations, first_use, identity, inherited, known_births, shared, spinning};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
 use crate::process::run_dir::{self, MOST_DIRECTORY};
@@ -234,6 +234,7 @@ fn begin(parent_token: u64) -> bool {
         header.state.store(process_state::RUNNING, Relaxed);
         header.start_realtime_ns.store(time::realtime_ns(), Relaxed);
         header.start_ns.store(now, Relaxed);
+        header.forked_ns.store(inherited::forked_ns().unwrap_or(now), Relaxed);
         header.token.store(token, Relaxed);
         header.parent_token.store(parent_token, Relaxed);
         for (word, value) in header.run.iter().zip(run_dir::id_words()) {
@@ -273,6 +274,7 @@ fn begin(parent_token: u64) -> bool {
     // its child.
     core.lend(unsafe { &mut *cache });
     core.note_recorded_in(&lockdep::folded::RECORDED);
+    core.shared_by(shared::place_of);
     if let Some(parent) = parent {
         core.inherit(parent);
     }

@@ -10,13 +10,13 @@
 //! nothing of it.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::{Core, Ident, MAX_FRAMES, ThreadState, recursions};
 use lockwright_ledger::rows::{Class, Held, Node, class_origin, held_flag, lock_kind};
 
 use super::{spinning, unstamped};
-use crate::os::{sys, tls};
+use crate::os::{sys, time, tls};
 use crate::recorder::state;
 use crate::stack::modules;
 
@@ -157,6 +157,21 @@ unsafe impl Sync for Locks {}
 /// The first of them are in the snapshot.
 static LOCKS: Locks = Locks(UnsafeCell::new([Inherited::NONE; MOST]));
 
+/// When this process, or a parent of it without a ledger, last forked or was forked, CLOCK_MONOTONIC; 0 if that never was.
+#[unsafe(link_section = "lockwright_forked")]
+static FORKED_NS: AtomicU64 = AtomicU64::new(0);
+
+/// A fork is about to be, or has been. The child finds here when it was: before all that its parent does afterwards.
+fn note_time() {
+    FORKED_NS.store(time::now_ns(), Relaxed);
+}
+
+/// When this process, which has no ledger yet, was forked from a watched one, if it was.
+pub fn forked_ns() -> Option<u64> {
+    let at = FORKED_NS.load(Relaxed);
+    (at != 0).then_some(at)
+}
+
 /// Makes the snapshot the calling thread's. A fork lasts microseconds.
 pub fn reserve() -> bool {
     // Acquire pairs with the Release in `release`.
@@ -173,6 +188,7 @@ pub fn reserve() -> bool {
 /// # Safety
 /// It is the calling thread's.
 pub unsafe fn take() {
+    note_time();
     // A forked child that has used no lock yet: what its parent held is its own child's, too.
     if state::status() == state::FORKED {
         tls::set_leaves(true);
@@ -232,6 +248,7 @@ pub fn forked() {
 
 /// In a child, before [`forked`]: there is no snapshot for it.
 pub fn forget() {
+    note_time();
     tls::set_leaves(false);
 }
 

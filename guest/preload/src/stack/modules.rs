@@ -183,6 +183,8 @@ struct Line<'a> {
     executable: bool,
     shared: bool,
     offset: u64,
+    device: u64,
+    inode: u64,
     path: &'a [u8],
 }
 
@@ -192,7 +194,9 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     let dash = range.iter().position(|&b| b == b'-')?;
     let flags = fields.next()?;
     let offset = hex(fields.next()?)?;
-    let (_device, _inode) = (fields.next()?, fields.next()?);
+    let device = fields.next()?;
+    let colon = device.iter().position(|&b| b == b':')?;
+    let inode = fields.next()?.iter().take_while(|b| b.is_ascii_digit());
     let path = fields.next().unwrap_or_default();
     let path = &path[path.iter().position(|&b| b != b' ').unwrap_or(path.len())..];
     Some(Line {
@@ -202,6 +206,8 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
         executable: flags.get(2) == Some(&b'x'),
         shared: flags.get(3) == Some(&b's'),
         offset,
+        device: hex(&device[..colon])? << 32 | hex(&device[colon + 1..])?,
+        inode: inode.fold(0, |n: u64, b| n.wrapping_mul(10).wrapping_add(u64::from(b - b'0'))),
         path,
     })
 }
@@ -281,6 +287,20 @@ pub fn mapping_of(address: u64) -> Option<Mapping> {
                 is_main_stack: line.path == b"[stack]",
                 is_shared: line.shared,
             });
+        }
+    });
+    found
+}
+
+/// Device, inode, and byte in it, of what is mapped at `address`, if other processes may have that mapped, too: they come to
+/// the same. Asks the kernel, slowly.
+#[cold]
+pub fn shared_place(address: u64) -> Option<[u64; 3]> {
+    let mut found = None;
+    for_each_line(|line| {
+        if (line.start..line.end).contains(&address) && line.shared && line.inode != 0 {
+            let offset = line.offset.wrapping_add(address - line.start);
+            found = Some([line.device, line.inode, offset]);
         }
     });
     found

@@ -4,12 +4,17 @@ use lockwright_ledger::Header;
 
 use super::Core;
 use crate::lockdep::acquire::Ident;
-use crate::lockdep::recorder::{self, Origin};
+use crate::lockdep::recorder::{self, Origin, Sharing};
 
 impl Core {
     /// A lock begins its life: finds its class and gives it a number.
     pub fn new_lock(&mut self, kind: u8, origin: Origin<'_>) -> Option<Ident> {
         self.recorder.new_lock(kind, origin)
+    }
+
+    /// Asks `sharing` from now on where locks lie that get rows.
+    pub fn shared_by(&mut self, sharing: Sharing) {
+        self.recorder.shared_by(sharing);
     }
 
     /// The first of `n` numbers for locks that begin their lives, of classes that are known. The locks are to be counted by

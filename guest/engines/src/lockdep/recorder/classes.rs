@@ -1,11 +1,11 @@
 //! Classes of locks, and the locks whose instance matters.
 
 use lockwright_ledger::Writer;
-use lockwright_ledger::rows::{ANY_OFFSET, Class, Lock, class_origin, wait_type};
+use lockwright_ledger::rows::{ANY_OFFSET, Class, Lock, class_origin, lock_kind, wait_type};
 
 use super::stacks::Stacks;
 use crate::index::{Index, hash};
-use crate::lockdep::acquire::Acquire;
+use crate::lockdep::acquire::{Acquire, Ident};
 use crate::lockdep::key::text_hash;
 use crate::lockdep::recorded_locks::RecordedLocks;
 
@@ -45,6 +45,18 @@ pub enum Origin<'a> {
     },
 }
 
+/// A lock in memory that processes share, as any of them can tell it.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedPlace {
+    /// Device, inode, and byte in it.
+    pub place: [u64; 3],
+    /// CLOCK_MONOTONIC.
+    pub now_ns: u64,
+}
+
+/// Says where the lock at an address lies, if that is in memory that processes share and the lock is for several.
+pub type Sharing = fn(u64, Ident) -> Option<SharedPlace>;
+
 /// Places in the heap blocks of one allocation that make classes of their own.
 const OFFSETS_PER_STACK: u32 = 8;
 
@@ -54,6 +66,8 @@ pub(super) struct Classes {
     locks: Index,
     /// Which locks have rows, for those without the core's lock.
     pub(super) recorded: Option<&'static RecordedLocks>,
+    /// Asked about each mutex and reader-writer lock that gets a row.
+    pub(super) sharing: Option<Sharing>,
     /// By call stack of an allocation: how many places in its blocks have locks; and those places.
     offsets: Index,
     /// By class of the process that this one was forked from: the wait type that it was given
@@ -67,6 +81,7 @@ impl Classes {
             classes: Index::new(),
             locks: Index::new(),
             recorded: None,
+            sharing: None,
             offsets: Index::new(),
             inherited_wait_types: Index::new(),
         }
@@ -178,12 +193,20 @@ impl Classes {
             recorded.note(held.ident.inst());
         }
         let kind = writer.get::<Class>(held.ident.class()).map_or(0, |class| class.kind);
+        let shared = match (kind, self.sharing) {
+            (lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER, Some(sharing)) => {
+                sharing(held.addr, held.ident)
+            }
+            _ => None,
+        };
         let row = Lock {
             inst: held.ident.inst(),
             class: held.ident.class(),
             kind,
             addr: held.addr,
             segment,
+            shared: shared.map_or(0, |lock| hash(&lock.place).max(1)),
+            nested_ns: shared.map_or(0, |lock| lock.now_ns),
             ..Lock::default()
         };
         let Some(id) = writer.push(row) else { return 0 };

@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::{Segment, Thread, thread_state};
 
-use super::{Recorder, threads};
+use super::{Recorder, Sharing, threads};
 use crate::lockdep::recorded_locks::RecordedLocks;
 use crate::lockdep::thread::debug_lockdep::{DEBUG_LOCKDEP, new_counts};
 use crate::lockdep::thread::{Cache, ThreadRow, ThreadState};
@@ -18,6 +18,11 @@ impl Recorder {
     /// See [`crate::lockdep::Core::note_recorded_in`].
     pub(crate) fn note_recorded_in(&mut self, recorded: &'static RecordedLocks) {
         self.classes.recorded = Some(recorded);
+    }
+
+    /// See [`crate::lockdep::Core::shared_by`].
+    pub(crate) fn shared_by(&mut self, sharing: Sharing) {
+        self.classes.sharing = Some(sharing);
     }
 
     /// Makes room in the held array of a thread, which is moved to a larger one if it is full.
