@@ -8,7 +8,7 @@ use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Class, lock_kind};
 
 use crate::all_symbols::AllSymbols;
-use crate::finding::coverage::{Bounded, Gap, Missing, Note, OtherLayouts};
+use crate::finding::coverage::{Bounded, Gap, Missing, Note, OtherLayouts, Search};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::waits::{futex_waits, unfinished_waits};
 use crate::model::{Model, Sources, Symbolise, missing_names};
@@ -16,7 +16,7 @@ use crate::process_end::ProcessEnd;
 use crate::progress::{Progress, Stage};
 use crate::view::candidate;
 use crate::view::process_view::ProcessView;
-use crate::{completeness, finders};
+use crate::{across, completeness, finders};
 
 /// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.
 pub fn analyse(ledgers: &[Ledger], instances: Instances, progress: &dyn Progress) -> Report {
@@ -54,6 +54,11 @@ pub fn analyse_with(
         count(&model, &mut summary, &mut process);
         processes.push(process);
     }
+    let (across, whole) = across::shared_cycles(&sources);
+    if let Some(first) = processes.first_mut().filter(|_| !whole) {
+        first.notes.push(Note::SearchCut(Search::SharedLocks));
+    }
+    candidates.extend(across);
     let findings = candidate::fold(candidates, instances);
     let frames = findings.iter().flat_map(Finding::frames);
     let waits = waiting.iter().flat_map(Waiting::frames);

@@ -1,6 +1,7 @@
 //! The meaning of ledgers: from their rows to findings and measurements, which are data for
 //! `lockwright-report` to put in words.
 
+mod across;
 pub mod all_symbols;
 mod analyse;
 pub mod attached;

@@ -16,6 +16,7 @@ pub mod joins;
 pub mod leaked;
 pub mod missed;
 pub mod misuse;
+pub mod shared_memory;
 pub mod stories;
 mod try_first;
 pub mod untrue;

@@ -239,6 +239,8 @@ pub enum Search {
     ClassCycles,
     /// Cycles of several runs.
     RunCycles,
+    /// Cycles of locks that processes share.
+    SharedLocks,
     /// Orders that handlers take part in.
     Handlers,
     /// Locks nested within their class.

@@ -190,7 +190,8 @@ pub enum Details {
 /// Who contributed a step of a finding of several processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Origin {
-    /// The run, from 1.
+    /// The run, from 1; 0 if there is but one.
+    #[serde(skip_serializing_if = "is_only_run")]
     pub run: usize,
     /// Its process.
     pub pid: u32,
@@ -198,8 +199,15 @@ pub struct Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "run {}, process {}", self.run, self.pid)
+        match self.run {
+            0 => write!(f, "process {}", self.pid),
+            run => write!(f, "run {run}, process {}", self.pid),
+        }
     }
+}
+
+fn is_only_run(run: &usize) -> bool {
+    *run == 0
 }
 
 named! {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{Module, Node};
 
-use super::processes::Processes;
+use crate::across::processes::Processes;
 use crate::model::{ClassKey, Model};
 
 /// The classes of all processes, numbered from 1.

@@ -7,7 +7,6 @@
 
 mod classes;
 mod judge;
-mod processes;
 mod tell;
 
 use std::collections::{HashMap, HashSet};
@@ -16,20 +15,23 @@ use serde::Serialize;
 
 use lockwright_ledger::Ledger;
 
+use crate::across;
+pub use crate::across::processes::Given;
+use crate::across::processes::{Occurrence, Processes};
+use crate::across::search::SharedLocks;
 use crate::all_symbols::AllSymbols;
 use crate::analyse::{count, describe};
 use crate::finding::coverage::{Note, Search};
-use crate::finding::{Finding, Process, Report, Summary};
+use crate::finding::{Finding, Instances, Process, Report, Summary};
 use crate::lockdep::search::budget::Budget;
 use crate::lockdep::search::cycles::{Limits, Visitor, Work, shortest_first};
 use crate::lockdep::search::graph::{Part, Vertex, parts_of, targets, vertex};
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::progress::{Progress, Stage};
+use crate::view::candidate::fold;
 use crate::view::occurrence::Context;
 use classes::Classes;
 use judge::{Judge, Outcome, Verdict};
-pub use processes::Given;
-use processes::{Occurrence, Processes};
 
 /// Held locks looked at to collect dependencies.
 const WALK: u64 = 300_000_000;
@@ -102,11 +104,19 @@ pub fn merge_with(
         whole &= search(&judge, part, &mut found);
         progress.advance(1);
     }
-    if !whole {
+    let own: Vec<&Ledger> = ledgers.iter().collect();
+    let (cycles, all_shared) = SharedLocks::new(&own).cycles(&all);
+    if !(whole && all_shared) {
         note_cut(&mut processes);
     }
-    let mut findings: Vec<Finding> =
-        found.iter().map(|verdict| tell::finding(&all, &classes, verdict)).collect();
+    let told: HashSet<Vec<u32>> =
+        cycles.iter().filter_map(|cycle| of_classes(&all, &classes, &cycle.acquisitions)).collect();
+    let shared = cycles.iter().map(|cycle| across::tell::candidate(&all, cycle)).collect();
+    let mut findings = fold(shared, Instances::Folded);
+    found.retain(|verdict| {
+        of_classes(&all, &classes, &verdict.acquisitions).is_none_or(|its| !told.contains(&its))
+    });
+    findings.extend(found.iter().map(|verdict| tell::finding(&all, &classes, verdict)));
     findings.sort_by(|a, b| {
         let by = |finding: &Finding| (finding.grade, finding.steps.len());
         by(a).cmp(&by(b)).then_with(|| a.names().cmp(b.names()))
@@ -121,6 +131,21 @@ pub fn merge_with(
     let runs = runs.iter().map(of_run).collect();
     let modules = missing_names(symbols, findings.iter().flat_map(Finding::frames));
     Merged { report: Report { summary, processes, findings, modules, ..Report::default() }, runs }
+}
+
+/// The classes of what the steps of a cycle hold, sorted.
+fn of_classes(
+    all: &Processes<'_, '_>,
+    classes: &Classes,
+    acquisitions: &[Occurrence],
+) -> Option<Vec<u32>> {
+    let held = |acquisition: &Occurrence| {
+        let model = &all.models[acquisition.ledger];
+        classes.lock(acquisition.ledger, model, model.trie.node(acquisition.context.held)?)
+    };
+    let mut held: Vec<u32> = acquisitions.iter().map(held).collect::<Option<_>>()?;
+    held.sort_unstable();
+    Some(held)
 }
 
 /// Every dependency between joined classes that some thread took, how many different ones there

@@ -2,35 +2,16 @@
 
 use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
-use super::processes::{Occurrence, Processes};
-use crate::finding::order::several::Apart;
-use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, kept_apart, several};
-use crate::finding::{Details, Finding, Grade, Instances, Kind, LockInfo, Name, Origin, Step};
-use crate::view::occurrence::{Acquisition, Level};
-use crate::view::process_view::{InvolvedLocks, ProcessView};
-
-/// A step as its own process tells it.
-struct Contribution {
-    /// The lock held, and the name of the one acquired.
-    held: LockInfo,
-    names: [Name; 2],
-    step: Step,
-    place: Option<String>,
-    origin: Origin,
-}
+use crate::across::contribution::{Contribution, apart, runs, take_before, taken, told_all};
+use crate::across::processes::Processes;
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, kept_apart, several};
+use crate::finding::{Details, Finding, Grade, Instances, Kind, Name};
+use crate::view::occurrence::Level;
+use crate::view::process_view::ProcessView;
 
 /// The finding.
 pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> Finding {
-    let n = verdict.acquisitions.len();
-    let mut told: Vec<Contribution> =
-        verdict.acquisitions.iter().map(|acquisition| told(all, acquisition)).collect();
-    for (i, told) in told.iter_mut().enumerate() {
-        // Its own process knows of the two locks of this step only.
-        told.step.lock = (i + 1) % n;
-        for held in &mut told.step.held {
-            held.lock = held.lock.filter(|&lock| lock == 0).map(|_| i);
-        }
-    }
+    let told = told_all(all, Level::Class, &verdict.acquisitions);
     Finding {
         kind: Kind::CircularDependency,
         grade: match verdict.obstacle {
@@ -54,30 +35,6 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
     }
 }
 
-/// What the steps were taken in, if not one.
-fn apart(told: &[Contribution]) -> Apart {
-    let several = told.iter().any(|other| other.origin.run != told[0].origin.run);
-    if several { Apart::Runs } else { Apart::Processes }
-}
-
-fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Contribution {
-    let model = &all.models[occurrence.ledger];
-    let view = ProcessView { model, sources: all.sources, instances: Instances::Folded };
-    let context = occurrence.context;
-    let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
-    let thread = model.order.thread(segment).unwrap_or(0);
-    let refs = [context.held, context.acquired].map(|id| view.lock_of(id));
-    let involved: InvolvedLocks = view.involved(Level::Class, refs.into());
-    let step = view.step(&involved, &Acquisition { context, segment, thread }, 1);
-    Contribution {
-        held: involved.infos[0].clone(),
-        names: [involved.names[0].clone(), involved.names[1].clone()],
-        step,
-        place: view.place(context.acquired),
-        origin: all.origin(occurrence.ledger),
-    }
-}
-
 fn evidence(
     all: &Processes<'_, '_>,
     classes: &Classes,
@@ -85,12 +42,7 @@ fn evidence(
     told: &[Contribution],
 ) -> Vec<Evidence> {
     let mut evidence = vec![Evidence::Several(several::Evidence::NoProcessAlone)];
-    evidence.extend(told.iter().enumerate().map(|(step, told)| {
-        Evidence::Several(several::Evidence::TakenInProcess {
-            step,
-            acquired: told.names[1].clone(),
-        })
-    }));
+    evidence.extend(taken(told));
     evidence.push(match verdict.obstacle {
         Obstacle::None if are_single(all, classes, verdict) => {
             Evidence::Several(several::Evidence::Variables)
@@ -132,14 +84,6 @@ fn are_single(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> 
     })
 }
 
-/// The runs, each with what the user called it, the first first.
-fn runs(all: &Processes<'_, '_>, told: &[Contribution]) -> Vec<(usize, String)> {
-    let mut runs: Vec<usize> = told.iter().map(|told| told.origin.run).collect();
-    runs.sort_unstable();
-    runs.dedup();
-    runs.into_iter().map(|run| (run, all.runs[run - 1].name.clone())).collect()
-}
-
 fn remedies(all: &Processes<'_, '_>, verdict: &Verdict, told: &[Contribution]) -> Vec<Remedy> {
     match verdict.obstacle {
         Obstacle::Guard(i, _, node) => {
@@ -152,10 +96,5 @@ fn remedies(all: &Processes<'_, '_>, verdict: &Verdict, told: &[Contribution]) -
         }
         Obstacle::None => {}
     }
-    let Some(last) = told.last() else { return Vec::new() };
-    let [second, first] = last.names.clone();
-    vec![
-        Remedy::Cycle(cycle::Remedy::TakeBefore { first, second, place: last.place.clone() }),
-        Remedy::KeepApart,
-    ]
+    take_before(told).into_iter().chain([Remedy::KeepApart]).collect()
 }

@@ -246,6 +246,10 @@ fn search_cut(search: Search) -> &'static str {
             "the search for cycles of all runs was cut short, as there are too many: longer ones may \
              be missing"
         }
+        Search::SharedLocks => {
+            "the search for cycles of locks that processes share was cut short, as there are too many: \
+             longer ones may be missing"
+        }
         Search::Handlers => {
             "more locks are held with a signal open than could be looked at: some orders that a \
              handler may take part in are missing"

@@ -74,7 +74,7 @@ pub const CRATES: &[Crate] = &[
             &["traced"],
             &["attached", "lockmeter", "merge"],
             &["analyse"],
-            &["finders"],
+            &["across", "finders"],
             &["lockdep", "debugobjects", "dependencies"],
             &["all_symbols", "view"],
             &["model"],

@@ -30,6 +30,24 @@ pub enum Evidence {
         /// That step.
         step: usize,
     },
+    /// The locks lie in memory that the processes share.
+    SharedMemory,
+    /// The processes lived at one time, and nothing that is known orders their steps.
+    AtOneTime,
+    /// Two steps may have been one after the other.
+    MayBeApart([usize; 2]),
+    /// Two steps each hold a lock of which it is not known whether it is one.
+    MayHaveGate([usize; 2]),
+    /// A step gives up after a while.
+    GivesUp {
+        /// That step.
+        step: usize,
+    },
+    /// More locks were held in a step than recorded.
+    MoreHeld {
+        /// That step.
+        step: usize,
+    },
     /// What the user calls the runs.
     Runs(Vec<(usize, String)>),
     /// There were more combinations of places than could be looked at.

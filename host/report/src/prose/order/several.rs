@@ -47,6 +47,29 @@ impl Lines for Evidence {
                 lock(*step),
                 involved.origin(*step)
             ),
+            Self::SharedMemory => {
+                "the locks lie in memory that the processes share: device, inode and byte are the same".to_owned()
+            }
+            Self::AtOneTime => {
+                "the processes ran at the same time, and nothing recorded orders these steps".to_owned()
+            }
+            Self::MayBeApart([a, b]) => format!(
+                "{} and {} may have done it one after the other, as one may have waited for the other's end",
+                involved.origin(*a),
+                involved.origin(*b)
+            ),
+            Self::MayHaveGate([a, b]) => format!(
+                "{} and {} hold further locks, of which it is not known whether they are one",
+                involved.origin(*a),
+                involved.origin(*b)
+            ),
+            Self::GivesUp { step } => {
+                format!("{} gives up after a while", involved.origin(*step))
+            }
+            Self::MoreHeld { step } => format!(
+                "{} held more locks than recorded: one of them may keep the processes apart",
+                involved.origin(*step)
+            ),
             Self::Runs(runs) => {
                 let runs: Vec<String> =
                     runs.iter().map(|(run, name)| format!("run {run} is {name}")).collect();

@@ -26,6 +26,7 @@ pub struct Occurrence {
 pub struct Processes<'p, 'a> {
     pub sources: &'p Sources<'a>,
     pub models: &'p [Model<'a>],
+    /// None of one run alone.
     pub runs: &'p [Given],
     /// By ledger: which run it is of.
     pub run_of: &'p [usize],
@@ -33,6 +34,7 @@ pub struct Processes<'p, 'a> {
 
 impl Processes<'_, '_> {
     pub fn origin(&self, ledger: usize) -> Origin {
-        Origin { run: self.run_of[ledger] + 1, pid: self.models[ledger].ledger.header().pid }
+        let run = if self.runs.is_empty() { 0 } else { self.run_of[ledger] + 1 };
+        Origin { run, pid: self.models[ledger].ledger.header().pid }
     }
 }
