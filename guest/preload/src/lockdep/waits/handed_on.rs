@@ -22,7 +22,7 @@ static IS_FULL: AtomicBool = AtomicBool::new(false);
 /// A ledger begins.
 pub fn begin() {
     // A forked child leaves the page that it shares alone.
-    if SIGNALS.load(Relaxed) != 0 {
+    if SIGNALS.load(Relaxed) != 0 || IS_FULL.load(Relaxed) {
         SIGNALS.store(0, Relaxed);
         IS_FULL.store(false, Relaxed);
     }
@@ -53,7 +53,7 @@ pub fn signals(thread: &mut ThreadState, c: u64, mutex: Ident) {
     });
 }
 
-/// The thread is about to signal the condition variable at `c`, on which nobody is blocked.
+/// The thread is about to signal the condition variable at `c`, on which nobody waits.
 pub fn signals_nobody(thread: &mut ThreadState, c: u64) {
     if IS_FULL.load(Relaxed) || thread.in_signal() != 0 {
         return;
