@@ -382,9 +382,15 @@ pub mod segment_kind {
     /// After the routine of a `pthread_once` has run: of the thread that ran it, or of one that
     /// called it later; then `peer` is the segment in which it ended.
     pub const INITIALISED: u32 = 15;
-    /// After the thread signalled a thread that was blocked on a condition variable, or was woken so itself
+    /// After the thread signalled a condition variable on which another waited, or was woken so itself
     /// ([`super::finding_kind::HANDED_ON`]). It orders nothing.
     pub const HANDED: u32 = 16;
+}
+
+/// Whether the thread told nobody anything where a segment of this kind begins ([`segment_kind`]): it took or ended a hold, or
+/// was woken. What it did before counts on.
+pub const fn tells_nobody(kind: u32) -> bool {
+    matches!(kind, segment_kind::PASSED | segment_kind::RELEASED | segment_kind::HANDED)
 }
 
 row! {
@@ -971,7 +977,7 @@ pub mod finding_kind {
     /// with locks held: `node` is what it held. `detail` is how many acquisitions it had made by then,
     /// `repeats` 1 if it did the same again. For each thread in the first few contexts.
     pub const SIGNALLED_HOLDING: u8 = 28;
-    /// No misuse: the thread signalled the condition variable at `addr`, on which another was blocked with the row's mutex, or
+    /// No misuse: the thread signalled the condition variable at `addr`, on which another waited with the row's mutex, or
     /// posted the semaphore there, for which another waited, at the end of the row's segment. `detail` is how many such rows there were before. For each thread and object the first
     /// few times.
     pub const HANDS_ON: u8 = 29;
@@ -979,7 +985,7 @@ pub mod finding_kind {
     /// `other_stack`, in a wait on the condition variable at `addr`. The row's segment began with that. In another run the
     /// thread may not have to wait.
     pub const HANDED_ON: u8 = 30;
-    /// No misuse: the thread signalled the condition variable at `addr`, on which nobody was blocked. For each thread and object
+    /// No misuse: the thread signalled the condition variable at `addr`, on which nobody waited. For each thread and object
     /// once.
     pub const SIGNALS_NOBODY: u8 = 31;
     /// No misuse: the thread waited at the futex at `addr`, without a time limit and with locks

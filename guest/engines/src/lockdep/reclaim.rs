@@ -23,7 +23,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::object::ObjectFinding;
 use lockwright_ledger::rows::{
-    Evidence, Finding, Row, Segment, Step, Sync, Thread, Usage, segment_kind, thread_state,
+    Evidence, Finding, Row, Segment, Step, Sync, Thread, Usage, segment_kind, tells_nobody,
+    thread_state,
 };
 use lockwright_ledger::{Header, Writer};
 
@@ -31,8 +32,7 @@ use super::ended_holds::EndedHolds;
 use super::holds::Holds;
 use super::recorder::{SegmentList, threads};
 use super::segment_marks::{
-    EVIDENCE, KEPT, KEPT_WITH_NEXT, comes_before, ends_holds, is_kept, is_open_pass, keep,
-    keep_alone, mark_of,
+    EVIDENCE, KEPT, KEPT_WITH_NEXT, comes_before, is_kept, is_open_pass, keep, keep_alone, mark_of,
 };
 use super::thread::ThreadRow;
 
@@ -205,7 +205,7 @@ impl Removal<'_> {
             if !is_kept(row.mark) {
                 keep_alone(writer, id, KEPT);
                 // What is before it in the thread may be left out.
-                if ends_holds(kind) {
+                if tells_nobody(kind) {
                     kind = segment_kind::START;
                 }
             }

@@ -3,7 +3,7 @@
 //! Only `reclaim.rs` and `ended_holds.rs` use [`Segment::mark`]. Each of the two marks segments for the other one.
 
 use lockwright_ledger::Writer;
-use lockwright_ledger::rows::{Hold, Segment, segment_kind};
+use lockwright_ledger::rows::{Hold, Segment, segment_kind, tells_nobody};
 
 /// Marks of segments that are kept; other values of [`Segment::mark`] are the number of the segment
 /// that stands for one that is left out, 0 if none does.
@@ -30,7 +30,7 @@ pub(super) fn keep(writer: &mut Writer, id: u32, mark: u32) {
     keep_alone(writer, id, mark);
     let mut at = id;
     while let Some(row) = writer.get::<Segment>(at)
-        && ends_holds(row.kind)
+        && tells_nobody(row.kind)
     {
         at = row.prev;
         if writer.get::<Segment>(at).is_some_and(|row| is_kept(row.mark)) {
@@ -43,11 +43,6 @@ pub(super) fn keep(writer: &mut Writer, id: u32, mark: u32) {
 /// As [`keep`], for this segment only.
 pub(super) fn keep_alone(writer: &mut Writer, id: u32, mark: u32) {
     writer.update::<Segment>(id, |row| row.mark = row.mark.max(mark));
-}
-
-/// The segment begins where nothing happened that orders threads but that a hold ended, or nothing at all.
-pub(super) const fn ends_holds(kind: u32) -> bool {
-    matches!(kind, segment_kind::PASSED | segment_kind::RELEASED | segment_kind::HANDED)
 }
 
 /// The mark of a segment, 0 if there is no such segment.

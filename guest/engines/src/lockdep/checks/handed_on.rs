@@ -44,7 +44,7 @@ impl HandedOn {
         self.signals == MOST || self.woken == MOST || self.unheard == MOST
     }
 
-    /// The thread is about to signal the object at `addr`, on which a thread is blocked with the mutex `ident`. `probe` is
+    /// The thread is about to signal the object at `addr`, on which a thread waits with the mutex `ident`. `probe` is
     /// [`ThreadState::probe_hand_on`]'s. True: the thread's next segment begins with it.
     pub(crate) fn signal(
         &mut self,
@@ -80,7 +80,7 @@ impl HandedOn {
         true
     }
 
-    /// The thread is about to signal the condition variable at `addr`, on which nobody is blocked: it need not be one that waits
+    /// The thread is about to signal the condition variable at `addr`, on which nobody waits: it need not be one that waits
     /// for others, as a lock's are. `probe` is [`ThreadState::probe_unheard`]'s.
     pub(crate) fn signal_nobody(
         &mut self,

@@ -73,13 +73,13 @@ impl ThreadState {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::READ, 0)
     }
 
-    /// The key that remembers a signal of a thread that is blocked on the object at `addr`, if no more are to be recorded in
+    /// The key that remembers a signal of the object at `addr` on which a thread waits, if no more are to be recorded in
     /// the segment.
     pub fn probe_hand_on(&mut self, addr: u64) -> Probe {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::TIMED, 0)
     }
 
-    /// The key that remembers a signal of the condition variable at `addr` on which nobody is blocked.
+    /// The key that remembers a signal of the condition variable at `addr` on which nobody waits.
     pub fn probe_unheard(&mut self, addr: u64) -> Probe {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::JOIN, 0)
     }

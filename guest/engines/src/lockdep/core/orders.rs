@@ -142,7 +142,7 @@ impl Core {
         self.wakeups.signalled_holding(&mut self.recorder, thread, addr, probe, now_ns, capture);
     }
 
-    /// The thread is about to signal the condition variable at `addr`, on which a thread is blocked with the mutex `ident`.
+    /// The thread is about to signal the condition variable at `addr`, on which a thread waits with the mutex `ident`.
     /// `probe` is [`ThreadState::probe_hand_on`]'s.
     pub fn hands_on(
         &mut self,
@@ -157,7 +157,7 @@ impl Core {
         }
     }
 
-    /// The thread is about to signal the condition variable at `addr`, on which nobody is blocked. `probe` is
+    /// The thread is about to signal the condition variable at `addr`, on which nobody waits. `probe` is
     /// [`ThreadState::probe_unheard`]'s.
     pub fn signals_nobody(&mut self, thread: &mut ThreadState, addr: u64, probe: Probe) {
         self.handed_on.signal_nobody(&mut self.recorder, thread, addr, probe);
@@ -172,7 +172,7 @@ impl Core {
         }
     }
 
-    /// How many signals of blocked threads have been recorded, and whether more will be.
+    /// How many signals that threads waited for have been recorded, and whether more will be.
     pub fn hand_ons(&self) -> (u32, bool) {
         (self.handed_on.signals(), !self.handed_on.is_full())
     }

@@ -1,6 +1,6 @@
 //! Segments of threads: what a thread does between two events that order it with others.
 
-use lockwright_ledger::rows::{Segment, segment_kind};
+use lockwright_ledger::rows::{Segment, tells_nobody};
 
 use super::Recorder;
 use crate::lockdep::thread::ThreadState;
@@ -27,9 +27,7 @@ impl Recorder {
         let told_before = thread.row.told_before;
         if let Some(id) = self.push_segment(row) {
             thread.set_segment(id);
-            // These are about locks: the thread has told nobody anything.
-            if matches!(kind, segment_kind::PASSED | segment_kind::RELEASED | segment_kind::HANDED)
-            {
+            if tells_nobody(kind) {
                 thread.row.told_before = told_before;
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use lockwright_ledger::rows::{
-    Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag, segment_kind,
+    Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag, tells_nobody,
 };
 
 use crate::model::Model;
@@ -102,7 +102,7 @@ fn segments_of_round(model: &Model<'_>, round: &Row) -> Vec<u32> {
     let mut at = round.segment;
     // A sound ledger's segments come after those before them; so this ends on any.
     while let Some(row) = model.ledger.get::<Segment>(at)
-        && matches!(row.kind, segment_kind::PASSED | segment_kind::RELEASED | segment_kind::HANDED)
+        && tells_nobody(row.kind)
         && row.prev < at
     {
         at = row.prev;
