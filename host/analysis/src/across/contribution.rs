@@ -2,8 +2,8 @@
 
 use super::processes::{Occurrence, Processes};
 use crate::finding::order::several::Apart;
-use crate::finding::order::{Evidence, Remedy, cycle, several};
-use crate::finding::{Instances, LockInfo, Name, Origin, Step};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, several};
+use crate::finding::{Details, Finding, Grade, Instances, Kind, LockInfo, Name, Origin, Step};
 use crate::view::occurrence::{Acquisition, Level};
 use crate::view::process_view::{InvolvedLocks, ProcessView};
 
@@ -49,8 +49,29 @@ fn told(all: &Processes<'_, '_>, level: Level, occurrence: &Occurrence) -> Contr
     }
 }
 
+/// The finding on a cycle of these steps.
+pub fn finding(
+    told: &[Contribution],
+    grade: Grade,
+    evidence: Vec<Evidence>,
+    remedies: Vec<Remedy>,
+) -> Finding {
+    let fault = Fault::CycleAcross(apart(told));
+    Finding {
+        kind: Kind::CircularDependency,
+        grade,
+        details: Details::Order(OrderFault { fault, evidence, remedies }),
+        locks: told.iter().map(|told| told.held.clone()).collect(),
+        steps: told.iter().map(|told| told.step.clone()).collect(),
+        pid: 0,
+        process: None,
+        origins: told.iter().map(|told| told.origin).collect(),
+        also: 0,
+    }
+}
+
 /// What the steps were taken in, if not one.
-pub fn apart(told: &[Contribution]) -> Apart {
+fn apart(told: &[Contribution]) -> Apart {
     let several = told.iter().any(|other| other.origin.run != told[0].origin.run);
     if several { Apart::Runs } else { Apart::Processes }
 }

@@ -1,10 +1,10 @@
 //! A cycle of locks that processes share, as a finding.
 
-use super::contribution::{Contribution, apart, runs, take_before, taken, told_all};
+use super::contribution::{Contribution, finding, runs, take_before, taken, told_all};
 use super::processes::{Occurrence, Processes};
 use super::search::{Cycle, Doubt};
-use crate::finding::order::{Evidence, Fault, OrderFault, several};
-use crate::finding::{Details, Finding, Grade, Instances, Kind, Name};
+use crate::finding::order::{Evidence, several};
+use crate::finding::{Grade, Instances, Name};
 use crate::view::candidate::{Candidate, ring};
 use crate::view::occurrence::Level;
 use crate::view::process_view::ProcessView;
@@ -31,21 +31,8 @@ pub fn candidate(all: &Processes<'_, '_>, cycle: &Cycle) -> Candidate {
         view.signature(acquisition.context)
     };
     let signatures: Vec<String> = cycle.acquisitions.iter().map(signature).collect();
-    let finding = Finding {
-        kind: Kind::CircularDependency,
-        grade: if cycle.doubt == Doubt::None { Grade::Likely } else { Grade::Possible },
-        details: Details::Order(OrderFault {
-            fault: Fault::CycleAcross(apart(&told)),
-            evidence,
-            remedies: take_before(&told).into_iter().collect(),
-        }),
-        locks: told.iter().map(|told| told.held.clone()).collect(),
-        steps: told.iter().map(|told| told.step.clone()).collect(),
-        pid: 0,
-        process: None,
-        origins: told.iter().map(|told| told.origin).collect(),
-        also: 0,
-    };
+    let grade = if cycle.doubt == Doubt::None { Grade::Likely } else { Grade::Possible };
+    let finding = finding(&told, grade, evidence, take_before(&told).into_iter().collect());
     let key = format!("shared\n{}", ring(&signatures).join("\n"));
     Candidate { finding, key, insts: Vec::new(), classes: Vec::new() }
 }

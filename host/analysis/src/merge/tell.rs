@@ -2,37 +2,25 @@
 
 use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
-use crate::across::contribution::{Contribution, apart, runs, take_before, taken, told_all};
+use crate::across::contribution::{self, Contribution, runs, take_before, taken, told_all};
 use crate::across::processes::Processes;
-use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, kept_apart, several};
-use crate::finding::{Details, Finding, Grade, Instances, Kind, Name};
+use crate::finding::order::{Evidence, Remedy, kept_apart, several};
+use crate::finding::{Finding, Grade, Instances, Name};
 use crate::view::occurrence::Level;
 use crate::view::process_view::ProcessView;
 
 /// The finding.
 pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> Finding {
     let told = told_all(all, Level::Class, &verdict.acquisitions);
-    Finding {
-        kind: Kind::CircularDependency,
-        grade: match verdict.obstacle {
-            // What was not looked at to the end is not excluded.
-            _ if verdict.cut => Grade::Possible,
-            Obstacle::None => Grade::Possible,
-            Obstacle::Guard(..) => Grade::Guarded,
-            Obstacle::New(_) => Grade::Ordered,
-        },
-        details: Details::Order(OrderFault {
-            fault: Fault::CycleAcross(apart(&told)),
-            evidence: evidence(all, classes, verdict, &told),
-            remedies: remedies(all, verdict, &told),
-        }),
-        locks: told.iter().map(|told| told.held.clone()).collect(),
-        steps: told.iter().map(|told| told.step.clone()).collect(),
-        pid: 0,
-        process: None,
-        origins: told.iter().map(|told| told.origin).collect(),
-        also: 0,
-    }
+    let grade = match verdict.obstacle {
+        // What was not looked at to the end is not excluded.
+        _ if verdict.cut => Grade::Possible,
+        Obstacle::None => Grade::Possible,
+        Obstacle::Guard(..) => Grade::Guarded,
+        Obstacle::New(_) => Grade::Ordered,
+    };
+    let evidence = evidence(all, classes, verdict, &told);
+    contribution::finding(&told, grade, evidence, remedies(all, verdict, &told))
 }
 
 fn evidence(
