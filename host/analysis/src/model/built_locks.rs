@@ -31,7 +31,7 @@ pub(super) fn find(
         rows.iter()
             .any(|row| (row.kind, row.thread, row.addr) == (finding_kind::HANDED_ON, thread, addr))
     };
-    let takings = Takings { ledger, trie, symbols };
+    let takings = Takings::new(ledger, trie, symbols);
     let is_lock = |addr: u64, signals: &[&Finding]| match signals[0].class {
         // A semaphore: whoever posts it has waited for it.
         0 => signals.iter().all(|signal| is_woken(signal.thread, addr)),
@@ -45,39 +45,55 @@ struct Takings<'a> {
     ledger: &'a Ledger,
     trie: &'a Trie,
     symbols: &'a dyn Symbolise,
+    /// The contexts of each class.
+    by_class: HashMap<u32, Vec<u32>>,
+    /// Those in which a mutex of the class is given up in a wait on a condition variable.
+    given_up: HashMap<u32, Vec<u32>>,
 }
 
-impl Takings<'_> {
+impl<'a> Takings<'a> {
+    fn new(ledger: &'a Ledger, trie: &'a Trie, symbols: &'a dyn Symbolise) -> Self {
+        let mut by_class: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut given_up: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (id, node) in (1..trie.len()).filter_map(|id| Some((id, trie.node(id)?))) {
+            if node.class != 0 {
+                by_class.entry(node.class).or_default().push(id);
+            } else if node.mode & mode::COND_WAIT != 0
+                && let Some(mutex) = trie.node(node.parent)
+            {
+                given_up.entry(mutex.class).or_default().push(node.parent);
+            }
+        }
+        Self { ledger, trie, symbols, by_class, given_up }
+    }
+
     /// Whether each of the threads that signal has taken the waiters' mutex where they take it.
     fn all_wait(&self, signals: &[&Finding]) -> bool {
-        let of_mutex = |node: &Node, signal: &Finding| {
-            node.class == signal.class && (node.inst == signal.inst || node.inst == 0)
+        let Finding { class, inst, .. } = *signals[0];
+        let of_mutex = |of: &HashMap<u32, Vec<u32>>| {
+            let ids = of.get(&class).into_iter().flatten();
+            let nodes = ids.filter_map(|&id| Some((id, self.trie.node(id)?)));
+            let of_it = nodes.filter(|(_, node)| node.inst == inst || node.inst == 0);
+            of_it.collect::<Vec<(u32, &Node)>>()
         };
-        let nodes = || (1..self.trie.len()).filter_map(|id| Some((id, self.trie.node(id)?)));
-        let is_wait = |node: &Node| node.class == 0 && node.mode & mode::COND_WAIT != 0;
         let mut sites = HashSet::new();
         let mut functions = HashSet::new();
-        for (_, wait) in nodes().filter(|(_, node)| is_wait(node)) {
-            let taken = self.trie.node(wait.parent).filter(|node| of_mutex(node, signals[0]));
-            if let Some(taken) = taken {
-                sites.insert(taken.site);
-                functions.extend(self.functions(taken));
-            }
+        for (_, taken) in of_mutex(&self.given_up) {
+            sites.insert(taken.site);
+            functions.extend(self.functions(taken));
         }
         let takes_there = |node: &Node| {
             sites.contains(&node.site)
                 || self.functions(node).iter().any(|name| functions.contains(name))
         };
-        let takings: Vec<u32> = nodes()
-            .filter(|(_, node)| of_mutex(node, signals[0]) && takes_there(node))
-            .map(|(id, _)| id)
-            .collect();
+        let mut takings = of_mutex(&self.by_class);
+        takings.retain(|(_, node)| takes_there(node));
         signals.iter().all(|signal| {
             let is_earlier = |&segment: &u32| {
                 let row = self.ledger.get::<Segment>(segment);
                 segment <= signal.segment && row.is_some_and(|row| row.thread == signal.thread)
             };
-            takings.iter().any(|&id| self.trie.segments(id).iter().any(is_earlier))
+            takings.iter().any(|&(id, _)| self.trie.segments(id).iter().any(is_earlier))
         })
     }
 
