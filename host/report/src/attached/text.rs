@@ -249,7 +249,7 @@ impl View<'_> {
             };
             let next = wait.others.iter().find(|it| it.waits).unwrap_or(&wait.others[0]);
             Some(format!(
-                "{who} for {what} in memory that other processes have, too, and may have to end: {}{more}; \
+                "{who} for {what} in memory shared with other processes, any of which may hold or post it: {}{more}; \
                  `lockwright check --pid {}` shows what that one does",
                 others.join(", "),
                 next.pid
