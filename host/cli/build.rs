@@ -200,7 +200,8 @@ const LIBRARY: &str = "library";
 
 /// What the libraries are made of: directories of the workspace. This package has them all in its
 /// directory `preload`, as links in a checkout, as copies in a package.
-const PRELOAD_CRATES: [&str; 7] = [
+const PRELOAD_CRATES: [&str; 8] = [
+    "cpython",
     "glibc",
     "ledger",
     "guest/engines",

@@ -69,9 +69,9 @@ fn those_of_a_place_where_none_is_a_lock_are_taken_for_none() {
     assert_eq!(run.verdicts().first(), Some(&("circular-dependency", "ordered")), "{}", run.stderr);
 }
 
-/// Whether Python's locks are semaphores here: they are up to 3.12. Says why not.
+/// Whether Python's locks are semaphores here: they are up to 3.13. Says why not.
 pub fn is_python_watched() -> bool {
-    let program = "import sys; print(sys.version_info < (3, 13) and sys.thread_info.lock)";
+    let program = "import sys; print(sys.version_info < (3, 14) and sys.thread_info.lock)";
     let lock = match Command::new("python3").args(["-c", program]).output() {
         Ok(output) => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
         Err(error) => error.to_string(),

@@ -16,6 +16,7 @@ const PUBLISHED: &[&str] = &[
     "lockwright",
     "lockwright-console",
     "lockwright-measure",
+    "lockwright-cpython",
     "lockwright-glibc",
     "lockwright-ledger",
     "lockwright-bpf",

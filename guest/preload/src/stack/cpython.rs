@@ -1,11 +1,9 @@
-//! What we know of CPython: where its structures have what, and what finds the calling thread's frames.
-//!
-//! CPython keeps the frames of its functions in a list of its own for each thread. Its headers have the layout of its
-//! structures (`cpython/pystate.h`, `cpython/code.h`, `internal/pycore_frame.h` of the version; [`LAYOUTS`] has the
-//! offsets). We look at nothing of a version that is not in the table.
+//! What finds the frames of CPython's functions in the calling thread. [`lockwright_cpython`] has the layouts.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
+
+use lockwright_cpython::{Layout, OFFSETS_BYTES};
 
 use super::modules;
 use crate::os::{loader, tls};
@@ -13,92 +11,11 @@ use crate::os::{loader, tls};
 /// Frames that are kept of a stack: as far out as one looks for who called.
 pub const MOST: usize = 8;
 
-/// Where in CPython's structures what is.
-pub(super) struct Layout {
-    /// Major and minor version.
-    pub(super) version: u64,
-    pub(super) thread: Thread,
-    pub(super) frame: Offsets,
-    pub(super) code: Code,
-    pub(super) text: Text,
-}
-
-/// `PyThreadState` and what leads on to the frame that runs.
-pub(super) struct Thread {
-    pub(super) cframe: u64,
-    pub(super) current_frame: u64,
-}
-
-/// `_PyInterpreterFrame`.
-pub(super) struct Offsets {
-    pub(super) code: usize,
-    pub(super) previous: usize,
-    pub(super) prev_instr: usize,
-    /// A byte that says that a call of the interpreter's loop began with it.
-    pub(super) is_entry: Option<usize>,
-    pub(super) owner: usize,
-}
-
-/// `PyCodeObject`.
-pub(super) struct Code {
-    pub(super) first_line: usize,
-    pub(super) file: usize,
-    pub(super) qualified_name: usize,
-    pub(super) line_table: usize,
-    pub(super) instructions: u64,
-}
-
-/// Strings: where the characters lie, of those that are all ASCII and of others.
-pub(super) struct Text {
-    pub(super) ascii: u64,
-    pub(super) other: u64,
-}
-
-static LAYOUTS: [Layout; 2] = [
-    Layout {
-        version: 0x030b,
-        thread: Thread { cframe: 56, current_frame: 8 },
-        frame: Offsets { code: 32, previous: 48, prev_instr: 56, is_entry: Some(68), owner: 69 },
-        code: Code {
-            first_line: 72,
-            file: 112,
-            qualified_name: 128,
-            line_table: 136,
-            instructions: 184,
-        },
-        text: Text { ascii: 48, other: 72 },
-    },
-    Layout {
-        version: 0x030c,
-        thread: Thread { cframe: 56, current_frame: 0 },
-        frame: Offsets { code: 0, previous: 8, prev_instr: 56, is_entry: None, owner: 70 },
-        code: Code {
-            first_line: 68,
-            file: 112,
-            qualified_name: 128,
-            line_table: 136,
-            instructions: 192,
-        },
-        text: Text { ascii: 40, other: 56 },
-    },
-];
-
-/// The same in all of these versions: `PyObject.ob_type`; `PyASCIIObject.length` and `.state`;
-/// `PyBytesObject.ob_sval`.
-pub(super) const TYPE: usize = 8;
-pub(super) const LENGTH: usize = 16;
-pub(super) const STATE: usize = 32;
-pub(super) const BYTES: u64 = 32;
-
-/// `_PyInterpreterFrame.owner` of a frame that stands for the C stack below, and for no frame of
-/// the program's (since 3.12).
-pub(super) const OWNED_BY_C_STACK: u8 = 3;
-
 static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(core::ptr::null_mut());
 /// `PyGILState_GetThisThreadState`: the calling thread's state, without a lock.
 static THREAD_STATE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-/// `_PyThreadState_UncheckedGet`: the state of the thread that has the interpreter's lock: of 3.11
-/// whichever that is, since 3.12 null in all others.
+/// `_PyThreadState_UncheckedGet`, since 3.13 `PyThreadState_GetUnchecked`: the state of the thread that has the interpreter's
+/// lock: of 3.11 whichever that is, since 3.12 null in all others.
 static LOCK_HOLDER: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 /// `PyCode_Type`.
 static CODE_TYPE: AtomicU64 = AtomicU64::new(0);
@@ -113,12 +30,18 @@ static HAS_HANDLERS: AtomicBool = AtomicBool::new(false);
 pub fn start() {
     let Some(version) = loader::anywhere(c"Py_Version") else { return };
     // SAFETY: a constant of that type in every CPython that has it.
-    let version = unsafe { *version.cast::<u64>() } >> 16;
-    let found = LAYOUTS.iter().find(|layout| layout.version == version);
+    let version = unsafe { *version.cast::<u64>() };
+    let agrees = |layout: &&Layout| match loader::anywhere(c"_PyRuntime") {
+        // SAFETY: a variable of every CPython that has the constant, of more bytes than these. It is written while
+        // interpreters and threads come and go, these bytes not.
+        Some(runtime) => layout.agrees(unsafe { &*runtime.cast::<[u8; OFFSETS_BYTES]>() }),
+        None => false,
+    };
     let (Some(layout), Some(state), Some(holder), Some(code)) = (
-        found,
+        Layout::of(version).filter(agrees),
         loader::anywhere(c"PyGILState_GetThisThreadState"),
-        loader::anywhere(c"_PyThreadState_UncheckedGet"),
+        loader::anywhere(c"PyThreadState_GetUnchecked")
+            .or_else(|| loader::anywhere(c"_PyThreadState_UncheckedGet")),
         loader::anywhere(c"PyCode_Type"),
     ) else {
         return;

@@ -13,14 +13,15 @@
 use core::ffi::c_void;
 use core::mem::size_of_val;
 
+use lockwright_cpython::lines::{self, BYTES, INSTRUCTION_BYTES, MOST_TABLE};
+use lockwright_cpython::text::{HEAD_BYTES, Text, character};
+use lockwright_cpython::{LENGTH, Layout, OWNED_BY_C_STACK, TYPE};
 use lockwright_engines::index::hash;
 use lockwright_engines::lockdep::{ASK, Place, Places};
 use lockwright_ledger::layout::PAGE;
 use lockwright_ledger::rows::interpreted_flag;
 
-use super::cpython::{
-    self, BYTES, Interpreting, LENGTH, Layout, MOST, OWNED_BY_C_STACK, STATE, TYPE,
-};
+use super::cpython::{self, Interpreting, MOST};
 use super::memo::Noted;
 use super::unwind::{self, Frame, Reads as _};
 use super::{checked_read, python_key};
@@ -71,7 +72,7 @@ fn asked(frames: &mut [u64], n: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Python {
     code: u64,
-    prev_instr: u64,
+    instruction: u64,
     is_entry: bool,
 }
 
@@ -88,7 +89,7 @@ pub fn interpret(places: &mut Places<'_>, frames: &mut [u64], n: usize) -> usize
         _ if may_ask => Memories::copied(),
         _ => return n,
     };
-    let mut list = [Python { code: 0, prev_instr: 0, is_entry: false }; MOST];
+    let mut list = [Python { code: 0, instruction: 0, is_entry: false }; MOST];
     let found = walk(layout, &memories, state, &mut list);
     let mut codes = [const { None }; MOST];
     codes_of(layout, &memories, &list[..found], &mut codes);
@@ -107,12 +108,9 @@ pub fn interpret(places: &mut Places<'_>, frames: &mut [u64], n: usize) -> usize
 /// The innermost frames of the calling thread, whose state is at `state`.
 #[inline(never)]
 fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MOST]) -> usize {
-    let Layout { thread, frame: at, .. } = layout;
+    let at = &layout.frame;
     let mut found = 0usize;
-    let memory = memories.innermost;
-    let next =
-        || memory.word(memory.word(state.checked_add(thread.cframe)?)? + thread.current_frame);
-    let mut next = next();
+    let mut next = layout.innermost(state, |at| memories.innermost.word(at));
     let mut window = Window { from: 0, len: 0, bytes: [0; WINDOW_BYTES] };
     // Shims between do not count; a list that leads in a circle ends.
     for _ in 0..2 * MOST {
@@ -133,7 +131,7 @@ fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MO
         }
         list[found] = Python {
             code: word(&bytes, at.code),
-            prev_instr: word(&bytes, at.prev_instr),
+            instruction: word(&bytes, at.instruction),
             is_entry: at.is_entry.is_some_and(|at| bytes[at] != 0),
         };
         found += 1;
@@ -241,7 +239,7 @@ fn place(
     let FrameCode { file, qualified_name: name, line_table: table, first_line } = *code;
     // Code that is gone may have other code where it was: that has other names, or begins elsewhere.
     let rest = u64::from(first_line) << 1 | u64::from(python.is_entry);
-    let key = hash(&[python.code, python.prev_instr, file, name, table, rest]);
+    let key = hash(&[python.code, python.instruction, file, name, table, rest]);
     if let Some(place) = places.find(key) {
         return Some(place);
     }
@@ -249,7 +247,8 @@ fn place(
     let file_len = memory.text(layout, file, &mut file_text)?;
     let mut name_text = [0; 256];
     let name_len = memory.text(layout, name, &mut name_text)?;
-    let instruction = python.prev_instr.wrapping_sub(python.code + at.instructions) as i64 / 2;
+    let instruction = python.instruction.wrapping_sub(python.code + at.instructions) as i64
+        / INSTRUCTION_BYTES as i64;
     // Before the first one: it is only just being called.
     let line = match u64::try_from(instruction) {
         Ok(instruction) => memory.line(table, instruction, first_line).unwrap_or(0),
@@ -331,18 +330,12 @@ impl Memory {
 
     /// A string as UTF-8: its length in `into`, of which as much is kept as there is room for.
     fn text(self, layout: &Layout, at: u64, into: &mut [u8]) -> Option<usize> {
-        let mut head = [0; 40];
+        let mut head = [0; HEAD_BYTES];
         if !self.read(at, &mut head) {
             return None;
         }
-        // Bit fields: interned 2, kind 3, compact 1, ascii 1.
-        let state = half(&head, STATE) >> 2;
-        let (width, is_compact, is_ascii) = (state as usize & 7, state & 8 != 0, state & 16 != 0);
-        let len = word(&head, LENGTH) as usize;
-        if !is_compact || !matches!(width, 1 | 2 | 4) || len > MOST_TEXT {
-            return None;
-        }
-        let from = at + if is_ascii { layout.text.ascii } else { layout.text.other };
+        let Text { from, len, width } = Text::of(layout, &head)?;
+        let from = at.checked_add(from)?;
         let mut n = 0;
         let mut piece = [0; 128];
         for first in (0..len * width).step_by(piece.len()) {
@@ -351,11 +344,8 @@ impl Memory {
                 return None;
             }
             for char in piece.chunks_exact(width) {
-                let mut bytes = [0; 4];
-                bytes[..width].copy_from_slice(char);
-                let char = char::from_u32(u32::from_ne_bytes(bytes)).unwrap_or('\u{fffd}');
                 let mut utf8 = [0; 4];
-                let utf8 = char.encode_utf8(&mut utf8).as_bytes();
+                let utf8 = character(char).encode_utf8(&mut utf8).as_bytes();
                 let Some(place) = into.get_mut(n..n + utf8.len()) else { return Some(n) };
                 place.copy_from_slice(utf8);
                 n += utf8.len();
@@ -364,19 +354,13 @@ impl Memory {
         Some(n)
     }
 
-    /// The line of an instruction (`co_linetable`; CPython's Objects/locations.md has its form).
+    /// The line of an instruction, by the table at `table`.
     fn line(self, table: u64, instruction: u64, first_line: u32) -> Option<u32> {
         let len = self.word(table + LENGTH as u64)?.min(MOST_TABLE);
         let mut bytes = Bytes { memory: self, at: table + BYTES, left: len, piece: [0; 128], n: 0 };
-        lines(|| bytes.next(), instruction, first_line)
+        lines::of_instruction(|| bytes.next(), instruction, first_line)
     }
 }
-
-/// Characters that a name or path has at most.
-const MOST_TEXT: usize = 4096;
-
-/// Bytes that a table of lines has at most.
-const MOST_TABLE: u64 = 1 << 18;
 
 /// A run of bytes, read in pieces.
 struct Bytes {
@@ -403,147 +387,9 @@ impl Bytes {
     }
 }
 
-/// The line of an instruction, by a table of entries. Each begins with a byte of bit 7, four bits
-/// of kind and the number of instructions less one; the rest of it has bit 7 clear.
-fn lines(mut next: impl FnMut() -> Option<u8>, instruction: u64, first_line: u32) -> Option<u32> {
-    let mut line = i64::from(first_line);
-    let mut end = 0;
-    loop {
-        let head = next()?;
-        let kind = head >> 3 & 15;
-        end += u64::from(head & 7) + 1;
-        let mut is_known = true;
-        match kind {
-            // Columns in the next byte, and the line as before.
-            0..=9 => drop(next()?),
-            10..=12 => {
-                line += i64::from(kind) - 10;
-                next()?;
-                next()?;
-            }
-            13 | 14 => {
-                line += signed(variable(&mut next)?);
-                // Where it ends, and its columns.
-                for _ in 0..if kind == 14 { 3 } else { 0 } {
-                    variable(&mut next)?;
-                }
-            }
-            _ => is_known = false,
-        }
-        if instruction < end {
-            return u32::try_from(line).ok().filter(|_| is_known);
-        }
-    }
-}
-
-/// A number in pieces of six bits, the lowest first; bit 6 says that there are more.
-fn variable(next: &mut impl FnMut() -> Option<u8>) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..60).step_by(6) {
-        let byte = next()?;
-        value |= u64::from(byte & 63) << shift;
-        if byte & 64 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// The lowest bit is the sign.
-fn signed(value: u64) -> i64 {
-    let magnitude = (value >> 1) as i64;
-    if value & 1 == 0 { magnitude } else { -magnitude }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// As `co_linetable` has it, of CPython 3.11, of this function, which begins in line 1:
-    ///
-    ///     def f(a, b):
-    ///         with a:
-    ///             with b:
-    ///                 pass
-    const TABLE: &[u8] = b"\x80\x00\xd8\x09\x0a\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xd8\x0d\x0e\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xd8\x0c\x10\xf0\x03\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf1\x00\x01\x09\x11\xf4\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf8\xf8\xf8\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x03\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf1\x00\x02\x05\x11\xf4\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf8\xf8\xf8\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11";
-
-    /// `co_lines()` of the same: up to which instruction, and which line.
-    const LINES: &[(u64, Option<u32>)] = &[
-        (1, Some(1)),
-        (2, Some(2)),
-        (3, Some(2)),
-        (4, Some(2)),
-        (5, Some(3)),
-        (6, Some(3)),
-        (7, Some(3)),
-        (8, Some(4)),
-        (9, Some(3)),
-        (10, Some(3)),
-        (11, Some(3)),
-        (13, Some(3)),
-        (18, Some(3)),
-        (19, Some(3)),
-        (20, Some(3)),
-        (21, Some(3)),
-        (22, Some(3)),
-        (23, Some(3)),
-        (24, Some(3)),
-        (25, None),
-        (26, None),
-        (27, None),
-        (28, Some(3)),
-        (29, Some(3)),
-        (30, Some(3)),
-        (31, Some(3)),
-        (32, Some(2)),
-        (33, Some(2)),
-        (34, Some(2)),
-        (36, Some(2)),
-        (41, Some(2)),
-        (42, Some(2)),
-        (43, Some(2)),
-        (44, Some(2)),
-        (45, Some(2)),
-        (46, Some(2)),
-        (47, Some(2)),
-        (48, Some(2)),
-        (49, None),
-        (50, None),
-        (51, None),
-        (52, Some(2)),
-        (53, Some(2)),
-        (54, Some(2)),
-        (55, Some(2)),
-        (56, Some(2)),
-        (57, Some(2)),
-    ];
-
-    #[test]
-    fn lines_are_as_cpython_has_them() {
-        let mut from = 0;
-        for &(to, line) in LINES {
-            for instruction in from..to {
-                let mut bytes = TABLE.iter().copied();
-                assert_eq!(lines(|| bytes.next(), instruction, 1), line, "{instruction}");
-            }
-            from = to;
-        }
-        let mut bytes = TABLE.iter().copied();
-        assert_eq!(lines(|| bytes.next(), from, 1), None, "beyond");
-    }
-
-    #[test]
-    fn numbers_are_in_pieces_of_six_bits() {
-        let number = |bytes: &[u8]| {
-            let mut bytes = bytes.iter().copied();
-            variable(&mut || bytes.next())
-        };
-        assert_eq!(number(&[5]), Some(5));
-        assert_eq!(number(&[64 | 1, 2]), Some(129));
-        assert_eq!(number(&[64]), None);
-        assert_eq!(number(&[127; 12]), None, "without an end");
-        assert_eq!((signed(6), signed(7)), (3, -3));
-    }
 
     #[test]
     fn one_copy_has_the_frames_that_lie_below() {
@@ -573,7 +419,7 @@ mod tests {
     #[test]
     fn code_is_copied_up_to_what_is_not_mapped() {
         let there = [7; CODE_BYTES];
-        let code = |at: u64| Python { code: at, prev_instr: 0, is_entry: false };
+        let code = |at: u64| Python { code: at, instruction: 0, is_entry: false };
         let at = there.as_ptr() as u64;
         let mut bytes = [0; MOST * CODE_BYTES];
         let thread = sys::gettid();

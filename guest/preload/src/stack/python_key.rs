@@ -5,7 +5,9 @@
 //! hundred instructions and no system call, so it is there only where memory may be read as it is: the thread has the
 //! interpreter's lock, and is in no handler.
 
-use super::cpython::{self, Interpreting, Layout, MOST, OWNED_BY_C_STACK, TYPE};
+use lockwright_cpython::{Layout, OWNED_BY_C_STACK, TYPE};
+
+use super::cpython::{self, Interpreting, MOST};
 
 /// `None`: the frames cannot be read as they are.
 #[cold]
@@ -28,14 +30,14 @@ unsafe fn key(layout: &Layout, state: u64) -> u64 {
     // SAFETY: the caller promises a thread's state, which leads to its frames; they and their code live. Each offset is of
     // a field by the version's own headers.
     unsafe {
-        let mut frame = word(word(state + layout.thread.cframe) + layout.thread.current_frame);
+        let mut frame = layout.innermost(state, |at| Some(word(at))).unwrap_or(0);
         // As in `python::walk`.
         for _ in 0..2 * MOST {
             if frame == 0 {
                 break;
             }
             let [code_at_frame, previous, instruction] =
-                [at.code, at.previous, at.prev_instr].map(|at| frame + at as u64);
+                [at.code, at.previous, at.instruction].map(|at| frame + at as u64);
             if at.is_entry.is_none() && byte(frame + at.owner as u64) == OWNED_BY_C_STACK {
                 key.add(1);
                 frame = word(previous);

@@ -68,7 +68,7 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-analysis",
         dir: "host/analysis",
         says: false,
-        uses: &["lockwright-glibc", "lockwright-ledger", "lockwright-bpf"],
+        uses: &["lockwright-cpython", "lockwright-glibc", "lockwright-ledger", "lockwright-bpf"],
         floors: &[
             &["class_ops"],
             &["traced"],
@@ -89,7 +89,13 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-preload",
         dir: "guest/preload",
         says: true,
-        uses: &["lockwright-engines", "lockwright-exec", "lockwright-glibc", "lockwright-ledger"],
+        uses: &[
+            "lockwright-cpython",
+            "lockwright-engines",
+            "lockwright-exec",
+            "lockwright-glibc",
+            "lockwright-ledger",
+        ],
         floors: &[
             &["init"],
             &["interpose"],
@@ -154,6 +160,14 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &[],
         floors: &[&["helper"], &["load"], &["messages"]],
+    },
+    // What is known of CPython's structures.
+    Crate {
+        name: "lockwright-cpython",
+        dir: "cpython",
+        says: true,
+        uses: &[],
+        floors: &[&["lines", "text"], &["layout"]],
     },
     // What is known of the C library's objects.
     Crate {

@@ -147,7 +147,7 @@ const SORTS: &[Hidden] = &[
         id: "python",
         what: "the locks of Python's threading are CPython's own since 3.14, parked on semaphores while contended",
         help: &[
-            "check the program with Python 3.12, whose locks are seen, and the lines that take them",
+            "check the program with Python 3.13, whose locks are seen, and the lines that take them",
             "for the lines of Python that wait: py-spy dump --pid PID",
         ],
         is_certain: true,
@@ -309,16 +309,16 @@ const RESTS: &[Hidden] = &[
         is_in: |module| is_library(module, BOOST_FILES),
     },
     // It hides no locks, but their Python callers. It leaves out the versions that
-    // `guest/preload/src/stack/python.rs` knows, and those whose locks are not seen either.
+    // `lockwright_cpython` knows, and those whose locks are not seen either.
     Hidden {
         id: "python-lines",
-        what: "which lines of Python take the locks, as this CPython is none of 3.11 and 3.12; the interpreter's own functions are named in their place",
-        help: &["check the program with Python 3.11 or 3.12"],
+        what: "which lines of Python take the locks, as this CPython is none of 3.11 to 3.13, or has no global lock; the interpreter's own functions are named in their place",
+        help: &["check the program with Python 3.11, 3.12 or 3.13"],
         is_certain: true,
         waits: false,
         is_in: |module| {
             let is_old = module.has(Mark::Python) && !module.has(Mark::PyVersion);
-            is_old || module.has(Mark::PyMutex) && !module.has(Mark::PyMutexLocks)
+            is_old || module.has(Mark::PyFreeThreaded) && !module.has(Mark::PyMutexLocks)
         },
     },
 ];

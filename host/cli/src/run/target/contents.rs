@@ -47,8 +47,8 @@ pub enum Mark {
     Python,
     /// CPython since 3.11.
     PyVersion,
-    /// CPython since 3.13.
-    PyMutex,
+    /// CPython without the global lock, since 3.13.
+    PyFreeThreaded,
     /// CPython since 3.14, whose `threading.Lock` is a PyMutex.
     PyMutexLocks,
     /// Node.js.
@@ -143,7 +143,7 @@ const DEFINITIONS: &[(&str, Mark)] = &[
     ("__hwasan_init", Sanitizer),
     ("_PyEval_EvalFrameDefault", Python),
     ("Py_Version", PyVersion),
-    ("PyMutex_Lock", PyMutex),
+    ("_Py_MergeZeroLocalRefcount", PyFreeThreaded),
     ("PyMutex_IsLocked", PyMutexLocks),
     ("node_module_register", Node),
     ("rb_mutex_lock", Ruby),
@@ -280,7 +280,7 @@ const RUNTIMES: &[(&str, &[&str], &[&str])] = &[
 
 /// Functions and variables that CPython exports; they distinguish its versions.
 const OF_PYTHON: &[&str] =
-    &["_PyEval_EvalFrameDefault", "Py_Version", "PyMutex_Lock", "PyMutex_IsLocked"];
+    &["_PyEval_EvalFrameDefault", "Py_Version", "_Py_MergeZeroLocalRefcount", "PyMutex_IsLocked"];
 
 /// The language whose runtime the program is, by the [`crate::run::doctor`]'s name of what that hides. Looks at names
 /// only: this is asked of every program of a run.
@@ -305,10 +305,10 @@ pub fn runtime(file: &Path) -> Option<&'static str> {
         }
         match libraries.iter().find_map(|name| minor_of_python(name)) {
             Some(14..) => Some("python"),
-            Some(13 | ..11) => Some("python-lines"),
+            Some(..11) => Some("python-lines"),
             Some(_) => None,
             None if is_named("PyMutex_IsLocked") => Some("python"),
-            None if is_named("PyMutex_Lock") => Some("python-lines"),
+            None if is_named("_Py_MergeZeroLocalRefcount") => Some("python-lines"),
             None if is_named("_PyEval_EvalFrameDefault") && !is_named("Py_Version") => {
                 Some("python-lines")
             }

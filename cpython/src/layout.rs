@@ -1,0 +1,239 @@
+//! The table of offsets.
+
+/// Where in CPython's structures what is.
+#[derive(Debug)]
+pub struct Layout {
+    /// Major and minor version, as in the upper half of `Py_Version`.
+    pub version: u64,
+    /// What leads to all threads.
+    pub runtime: Runtime,
+    /// What leads on from there.
+    pub interpreter: Interpreter,
+    /// A thread.
+    pub thread: Thread,
+    /// A frame.
+    pub frame: Frame,
+    /// The code of a function.
+    pub code: Code,
+    /// Where the characters of a string lie, if they are all ASCII.
+    pub ascii: u64,
+    /// Where the characters of other strings lie.
+    pub other_text: u64,
+    /// Where `_PyRuntime` says the same; `None` before 3.13.
+    pub told: Option<&'static [(usize, u64)]>,
+}
+
+/// `_PyRuntimeState`.
+#[derive(Debug)]
+pub struct Runtime {
+    /// The first interpreter.
+    pub interpreters: u64,
+}
+
+/// `PyInterpreterState`.
+#[derive(Debug)]
+pub struct Interpreter {
+    /// The next one.
+    pub next: u64,
+    /// Its first thread.
+    pub threads: u64,
+}
+
+/// `PyThreadState` and what leads on to the frame that runs.
+#[derive(Debug)]
+pub struct Thread {
+    /// The next thread of the interpreter.
+    pub next: u64,
+    /// The kernel's number of the thread.
+    pub native_id: u64,
+    /// What has the frame; `None` if the state has it itself.
+    pub cframe: Option<u64>,
+    /// The frame that runs.
+    pub current_frame: u64,
+}
+
+/// `_PyInterpreterFrame`.
+#[derive(Debug)]
+pub struct Frame {
+    /// Its code.
+    pub code: usize,
+    /// The frame that called.
+    pub previous: usize,
+    /// The instruction that runs.
+    pub instruction: usize,
+    /// A byte that says that a call of the interpreter's loop began with it.
+    pub is_entry: Option<usize>,
+    /// The kind of frame.
+    pub owner: usize,
+}
+
+/// `PyCodeObject`.
+#[derive(Debug)]
+pub struct Code {
+    /// The line that it begins in.
+    pub first_line: usize,
+    /// Its file.
+    pub file: usize,
+    /// Its name, with that of its class.
+    pub qualified_name: usize,
+    /// Which instruction is of which line.
+    pub line_table: usize,
+    /// The instructions.
+    pub instructions: u64,
+}
+
+/// `PyObject.ob_type`: the same in all of these versions.
+pub const TYPE: usize = 8;
+
+/// `PyASCIIObject.length` and `PyVarObject.ob_size`: the same in all of these versions.
+pub const LENGTH: usize = 16;
+
+/// `_PyInterpreterFrame.owner` of a frame that stands for the C stack below, and for no frame of
+/// the program's (since 3.12).
+pub const OWNED_BY_C_STACK: u8 = 3;
+
+/// As much of `_PyRuntime` as [`Layout::agrees`] reads, in bytes.
+pub const OFFSETS_BYTES: usize = 384;
+
+/// What `_PyRuntime` begins with if its offsets follow.
+const COOKIE: &[u8] = b"xdebugpy";
+
+static LAYOUTS: [Layout; 3] = [
+    Layout {
+        version: 0x030b,
+        runtime: Runtime { interpreters: 40 },
+        interpreter: Interpreter { next: 0, threads: 16 },
+        thread: Thread { next: 8, native_id: 160, cframe: Some(56), current_frame: 8 },
+        frame: Frame { code: 32, previous: 48, instruction: 56, is_entry: Some(68), owner: 69 },
+        code: Code {
+            first_line: 72,
+            file: 112,
+            qualified_name: 128,
+            line_table: 136,
+            instructions: 184,
+        },
+        ascii: 48,
+        other_text: 72,
+        told: None,
+    },
+    Layout {
+        version: 0x030c,
+        runtime: Runtime { interpreters: 40 },
+        interpreter: Interpreter { next: 0, threads: 72 },
+        thread: Thread { next: 8, native_id: 144, cframe: Some(56), current_frame: 0 },
+        frame: Frame { code: 0, previous: 8, instruction: 56, is_entry: None, owner: 70 },
+        code: Code {
+            first_line: 68,
+            file: 112,
+            qualified_name: 128,
+            line_table: 136,
+            instructions: 192,
+        },
+        ascii: 40,
+        other_text: 56,
+        told: None,
+    },
+    Layout {
+        version: 0x030d,
+        runtime: Runtime { interpreters: 632 },
+        interpreter: Interpreter { next: 7264, threads: 7344 },
+        thread: Thread { next: 8, native_id: 160, cframe: None, current_frame: 72 },
+        frame: Frame { code: 0, previous: 8, instruction: 56, is_entry: None, owner: 70 },
+        code: Code {
+            first_line: 68,
+            file: 112,
+            qualified_name: 128,
+            line_table: 136,
+            instructions: 200,
+        },
+        ascii: 40,
+        other_text: 56,
+        // `internal/pycore_runtime.h`: `_Py_DebugOffsets`.
+        told: Some(&[
+            (16, 0),    // free_threaded
+            (40, 632),  // runtime_state.interpreters_head
+            (64, 7264), // interpreter_state.next
+            (72, 7344), // interpreter_state.threads_head
+            (168, 8),   // thread_state.next
+            (184, 72),  // thread_state.current_frame
+            (200, 160), // thread_state.native_thread_id
+            (232, 8),   // interpreter_frame.previous
+            (240, 0),   // interpreter_frame.executable
+            (248, 56),  // interpreter_frame.instr_ptr
+            (264, 70),  // interpreter_frame.owner
+            (280, 112), // code_object.filename
+            (296, 128), // code_object.qualname
+            (304, 136), // code_object.linetable
+            (312, 68),  // code_object.firstlineno
+            (344, 200), // code_object.co_code_adaptive
+            (360, 8),   // pyobject.ob_type
+        ]),
+    },
+];
+
+impl Layout {
+    /// That of the version which `Py_Version` names; `None` if it is not known.
+    pub fn of(py_version: u64) -> Option<&'static Self> {
+        LAYOUTS.iter().find(|layout| layout.version == py_version >> 16)
+    }
+
+    /// Whether this is what `runtime` says, the first [`OFFSETS_BYTES`] bytes of the process's `_PyRuntime`.
+    pub fn agrees(&self, runtime: &[u8; OFFSETS_BYTES]) -> bool {
+        let word = |at: usize| {
+            let bytes = runtime.get(at..).and_then(|rest| rest.first_chunk());
+            bytes.map(|&bytes| u64::from_ne_bytes(bytes))
+        };
+        match self.told {
+            None => true,
+            Some(told) => {
+                runtime.starts_with(COOKIE) && told.iter().all(|&(at, is)| word(at) == Some(is))
+            }
+        }
+    }
+
+    /// The frame that a thread runs, by the address of its state. `word` reads a word of the process's memory.
+    pub fn innermost(&self, state: u64, mut word: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
+        let Thread { cframe, current_frame, .. } = self.thread;
+        let has_frame = match cframe {
+            Some(at) => word(state.checked_add(at)?)?,
+            None => state,
+        };
+        word(has_frame.checked_add(current_frame)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_known_by_its_upper_half() {
+        assert_eq!(Layout::of(0x030d_00f0).map(|layout| layout.version), Some(0x030d));
+        assert_eq!(Layout::of(0x030b_07f0).map(|layout| layout.version), Some(0x030b));
+        assert!(Layout::of(0x030a_00f0).is_none() && Layout::of(0x030e_00f0).is_none());
+    }
+
+    #[test]
+    fn what_the_process_says_counts() {
+        let layout = Layout::of(0x030d_00f0).unwrap();
+        let mut runtime = [0; OFFSETS_BYTES];
+        assert!(!layout.agrees(&runtime), "no cookie");
+        runtime[..8].copy_from_slice(COOKIE);
+        for &(at, is) in layout.told.unwrap() {
+            runtime[at..at + 8].copy_from_slice(&is.to_ne_bytes());
+        }
+        assert!(layout.agrees(&runtime));
+        runtime[16] = 1;
+        assert!(!layout.agrees(&runtime), "free-threaded");
+        assert!(Layout::of(0x030b_07f0).unwrap().agrees(&[0; OFFSETS_BYTES]), "it says nothing");
+    }
+
+    #[test]
+    fn the_innermost_frame_is_where_the_version_has_it() {
+        let words =
+            |at: u64| [(156, 500), (508, 7), (172, 9)].iter().find(|w| w.0 == at).map(|w| w.1);
+        assert_eq!(Layout::of(0x030b_0000).unwrap().innermost(100, words), Some(7));
+        assert_eq!(Layout::of(0x030d_0000).unwrap().innermost(100, words), Some(9));
+        assert_eq!(Layout::of(0x030d_0000).unwrap().innermost(u64::MAX, words), None);
+    }
+}
