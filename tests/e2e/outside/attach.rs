@@ -6,9 +6,11 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use crate::harness::{
-    FOUND, Run, Scratch, installed, program, run, rust_program, skip, target_tmp, tool, until,
-    until_asleep,
+    FOUND, Run, Scratch, installed, program, run, rust_program, skip, target_tmp, tests_dir, tool,
+    until, until_asleep,
 };
+use crate::kinds::semaphores::python_itself;
+use crate::naming::python_lines::has_lines;
 
 /// A process that is killed with the test, and whose input never comes.
 struct Process(Child);
@@ -329,4 +331,35 @@ fn a_process_in_a_chroot_is_explained_with_lines() {
     let (run, document) = process.check(&[]);
     assert_eq!(document["verdicts"][0]["kind"], "cycle", "{}", run.stderr);
     assert!(run.stderr.contains("attached.c:"), "{}", run.stderr);
+}
+
+/// The lines that wait, instead of the functions of the interpreter.
+#[test]
+fn a_python_program_that_hangs_is_explained_with_its_lines() {
+    if !has_lines() {
+        return;
+    }
+    let hangs = tests_dir().join("programs/hangs.py");
+    let program = std::path::PathBuf::from(python_itself());
+    let process = Process::start(&program, &[hangs.to_str().unwrap()], 3);
+    let (run, document) = process.check(&[]);
+    let mut stacks: Vec<Vec<String>> = document["threads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|thread| {
+            let frames = thread["stack"].as_array().unwrap().iter();
+            let own = frames.filter(|frame| frame["file"].as_str() == hangs.to_str());
+            own.map(|frame| format!("{} {}", frame["function"].as_str().unwrap(), frame["line"]))
+                .collect()
+        })
+        .collect();
+    stacks.sort_unstable();
+    let expected: [&[&str]; 3] =
+        [&["<module> 33"], &["Producer.run 25"], &["take 14", "consume 19"]];
+    assert_eq!(stacks, expected, "{}", run.stderr);
+    let place = format!("in take ({}:14)", hangs.display());
+    assert!(run.stderr.contains(&place), "{}", run.stderr);
+    assert!(run.stderr.contains("called from consume (hangs.py:19)"), "{}", run.stderr);
+    assert!(!run.stderr.contains("_PyEval"), "{}", run.stderr);
 }

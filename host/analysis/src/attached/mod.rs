@@ -9,6 +9,7 @@ pub mod judge;
 pub mod maps;
 pub mod memory;
 pub mod names;
+pub mod python;
 pub mod unwind;
 pub mod waits;
 
@@ -16,5 +17,6 @@ pub use judge::{Verdict, judge};
 pub use maps::{Backing, Maps};
 pub use memory::Memory;
 pub use names::Names;
+pub use python::PythonStacks;
 pub use unwind::{Start, Unwinder};
 pub use waits::{Futex, Holder, State, Thread, Wait, WaitKind};

@@ -47,18 +47,28 @@ impl Inner {
     pub fn of(ledger: &Ledger, element: u64) -> Option<Self> {
         let row = ledger.get::<Interpreted>(layout::interpreted(element)?).unwrap_or_default();
         let text = |text| Some(ledger.text(text)).filter(|text| !text.is_empty());
-        let (file, function) = (text(row.file), text(row.function));
+        let is_entry = row.flags & interpreted_flag::ENTRY != 0;
+        Some(Self::new(text(row.file), text(row.function), row.line, is_entry))
+    }
+
+    /// A function of a file, at a line, which is 0 if nobody knows.
+    pub fn new(file: Option<String>, function: Option<String>, line: u32, is_entry: bool) -> Self {
         let wraps = file.as_deref().zip(function.as_deref()).is_some_and(|(f, n)| wraps(f, n));
         let frame = Frame {
             function,
-            line: (row.line != 0).then_some(row.line),
+            line: (line != 0).then_some(line),
             // Its module, as far as it has one: this is what rules can name.
             module: file.clone(),
             wraps,
             file,
             ..Frame::default()
         };
-        Some(Self { frame, is_entry: row.flags & interpreted_flag::ENTRY != 0 })
+        Self { frame, is_entry }
+    }
+
+    /// A call of the loop began with it.
+    pub fn ends_call(&mut self) {
+        self.is_entry = true;
     }
 }
 

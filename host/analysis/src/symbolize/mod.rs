@@ -16,7 +16,7 @@ pub mod futexes;
 mod generated;
 mod holders;
 mod image;
-mod interpreted;
+pub(crate) mod interpreted;
 pub mod lock_expression;
 mod lock_member;
 mod lock_owner;

@@ -17,7 +17,8 @@ use super::sharers;
 use super::tasks::{self, Task};
 use lockwright_analysis::attached::waits::wait;
 use lockwright_analysis::attached::{
-    Backing, Futex, Holder, Maps, Names, Start, State, Thread, Unwinder, WaitKind, judge,
+    Backing, Futex, Holder, Maps, Names, PythonStacks, Start, State, Thread, Unwinder, WaitKind,
+    judge,
 };
 use lockwright_analysis::finding::Frame;
 use lockwright_console::error::{Error, Result, exit};
@@ -59,6 +60,7 @@ pub fn look(pid: u32) -> Result<Attached> {
         start.map_or_else(Vec::new, |start| names.stack(&unwinder.stack(start, &process.memory)))
     };
     let stacks: Vec<Vec<Frame>> = before.iter().map(stack).collect();
+    let mut python = PythonStacks::read(&process.maps, &process.root, &process.memory);
     let known: Vec<u32> = before.iter().map(|task| task.tid).collect();
     let first: Vec<State> = before
         .iter()
@@ -81,7 +83,8 @@ pub fn look(pid: u32) -> Result<Attached> {
                 Some(at) => {
                     let again = process.state(&task, &stacks[at], &known, &names);
                     let has_moved = before[at].switches != task.switches;
-                    (settled(&first[at], again, has_moved), stacks[at].clone())
+                    let stack = python.woven(task.tid, stacks[at].clone());
+                    (settled(&first[at], again, has_moved), stack)
                 }
                 None => (State::Runs, Vec::new()),
             };
