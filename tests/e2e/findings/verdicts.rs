@@ -283,6 +283,28 @@ fn a_baseline_fails_what_is_new() {
     assert!(named.stderr.contains("`A` and `B` are taken in both orders"), "{}", named.stderr);
 }
 
+/// Locks that nobody initialises are named by the place that takes them first.
+#[test]
+fn which_thread_comes_first_makes_no_new_finding() {
+    let scratch = Scratch::new();
+    let known = scratch.join("known.json");
+    let rules = scratch.join("known.supp");
+    // With the names of members, and without.
+    for options in [&["-g"], &["-g0"]] {
+        let program = build("first_taker.cc", options);
+        let generated = format!("--gen-suppressions={}", text(&rules));
+        let write = ["--write-baseline", text(&known), &generated];
+        let first = check_with(&write, &program).arg("put").run();
+        assert_eq!(first.verdicts(), [("circular-dependency", "likely")], "{}", first.stderr);
+        let read = ["--baseline", text(&known)];
+        let other = check_with(&read, &program).arg("get").run();
+        assert_eq!((other.code(), states(&other)), (0, vec!["known"]), "{}", other.stderr);
+        let quiet = check_with(&["--suppressions", text(&rules)], &program).arg("get").run();
+        assert_eq!(quiet.code(), 0, "{}", quiet.stderr);
+        assert!(quiet.stderr.contains("; 1 suppressed by "), "{}", quiet.stderr);
+    }
+}
+
 #[test]
 fn what_gets_worse_is_new_and_known_from_then_on() {
     let scratch = Scratch::new();

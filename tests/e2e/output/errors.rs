@@ -81,7 +81,7 @@ fn files_that_are_no_programs() {
 fn files_with_mistakes() {
     let scratch = Scratch::new();
     let file = scratch.join("file");
-    let baseline = br#"{"schema": "lockwright-baseline", "version": 2,
+    let baseline = br#"{"schema": "lockwright-baseline", "version": 3,
 "findings": [{"fingerprint": "x", "grade": "sure"}]}"#;
     for (option, content, said) in [
         (

@@ -18,7 +18,7 @@ use lockwright_console::plain;
 pub const SCHEMA: &str = "lockwright-baseline";
 
 /// Value of `version`: raised when the fingerprints of the version before no longer fit.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The advice for a file that is no baseline, perhaps one for another purpose.
 const OTHER: &str =
@@ -244,12 +244,12 @@ mod tests {
             ),
             (
                 Some("{\"schema\": \"lockwright-baseline\", \"version\": 1}"),
-                "of version 1, not 2",
+                "of version 1, not 3",
                 "again",
             ),
-            (Some("{\"schema\": \"lockwright-baseline\", \"version\": 2}"), "is damaged", "again"),
+            (Some("{\"schema\": \"lockwright-baseline\", \"version\": 3}"), "is damaged", "again"),
             (
-                Some("{\"schema\": \"lockwright-baseline\", \"version\": 2,\n\"findings\": [7]}"),
+                Some("{\"schema\": \"lockwright-baseline\", \"version\": 3,\n\"findings\": [7]}"),
                 "is damaged: invalid type: integer `7`, expected struct Entry at line 2 column",
                 "again",
             ),

@@ -1,7 +1,7 @@
 //! The identity of a finding from run to run: names, and no addresses, ids or line numbers.
 
 use crate::prose::words;
-use lockwright_analysis::finding::{Finding, Frame, LockInfo};
+use lockwright_analysis::finding::{Finding, Frame, LockInfo, LockOrigin};
 use lockwright_analysis::symbolize::portable::portable;
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
@@ -71,6 +71,21 @@ pub fn class(lock: &LockInfo) -> &str {
     if lock.class.text.is_empty() { &lock.name.text } else { &lock.class.text }
 }
 
+/// What the name of a lock's class ends with before the place where such a lock was first taken.
+const FIRST_TAKEN: &str = " first taken at ";
+
+/// As [`class`], without the place where a lock that nobody initialised was first taken, and whether that is left out: which
+/// thread comes first differs from run to run.
+pub fn class_of_any_run(lock: &LockInfo) -> (&str, bool) {
+    let name = class(lock);
+    match name.find(FIRST_TAKEN) {
+        Some(at) if lock.origin == LockOrigin::FirstAcquisition => {
+            (&name[..at + FIRST_TAKEN.len()], true)
+        }
+        _ => (name, false),
+    }
+}
+
 /// The name of a frame: its function, or else `<libfoo.so>`.
 pub fn frame(frame: &Frame) -> String {
     match &frame.function {
@@ -97,10 +112,11 @@ pub fn module(frame: &Frame) -> &str {
 /// while which function holds which. For misuse only the offence: the steps that led to it may
 /// differ from run to run.
 fn likeness(finding: &Finding) -> String {
-    let class_of = |index: usize| finding.locks.get(index).map_or("", class);
+    let any_run = |lock| class_of_any_run(lock).0;
+    let class_of = |index: usize| finding.locks.get(index).map_or("", any_run);
     let place = |stack: &[Frame]| first_own_frame(stack).map_or_else(|| "?".into(), portable_frame);
     let mut classes: Vec<String> =
-        finding.locks.iter().map(|lock| steady_name(class(lock))).collect();
+        finding.locks.iter().map(|lock| steady_name(any_run(lock))).collect();
     classes.sort();
     let steps = match finding.kind.is_misuse() {
         true => finding.steps.get(..1).unwrap_or_default(),
