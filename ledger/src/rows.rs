@@ -992,6 +992,9 @@ pub mod finding_kind {
     /// held: `node` is what it held, the innermost of which is the row's. `detail` is one of
     /// [`super::meter::futex_call`]. What the wait is for, the names of the functions in `stack` say.
     pub const FUTEX_HELD: u8 = 32;
+    /// No misuse: the thread waited for the child whose id is `addr`, which a signal had killed. `detail` is the status, as
+    /// wait(2) has it.
+    pub const CHILD_KILLED: u8 = 33;
 }
 
 /// Signals of one object by one thread that are recorded ([`finding_kind::SIGNALLED`]).

@@ -484,6 +484,12 @@ CASE(waits)
 	E(clock_nanosleep(CLOCK_MONOTONIC, 0, bad, NULL));
 	E(clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, bad));
 	S(waitpid(-1, bad, 0));
+	S(wait(bad));
+	S(wait3(bad, WNOHANG, NULL));
+	S(wait3(NULL, WNOHANG, bad));
+	S(wait4(-1, bad, WNOHANG, NULL));
+	S(wait4(-1, NULL, WNOHANG, bad));
+	S(waitid(P_ALL, 0, bad, WEXITED | WNOHANG));
 }
 
 static int two_ends[2];

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,28 @@ static int end(char **words)
 	return number;
 }
 
+/* By the function of that name; "unwatched" is the system call. */
+static void wait_for_child(const char *by)
+{
+	int status = 0;
+	siginfo_t info = {0};
+
+	if (!by || !strcmp(by, "unwanted"))
+		wait(NULL);
+	else if (!strcmp(by, "wait"))
+		wait(&status);
+	else if (!strcmp(by, "waitpid"))
+		waitpid(-1, &status, 0);
+	else if (!strcmp(by, "wait3"))
+		wait3(&status, 0, NULL);
+	else if (!strcmp(by, "wait4"))
+		wait4(-1, &status, 0, NULL);
+	else if (!strcmp(by, "waitid"))
+		waitid(P_ALL, 0, &info, WEXITED);
+	else
+		syscall(SYS_wait4, -1, &status, 0, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2)
@@ -51,7 +74,7 @@ int main(int argc, char **argv)
 			use();
 			return end(argv + 2);
 		}
-		wait(NULL);
+		wait_for_child(getenv("WAIT_BY"));
 		return 0;
 	}
 	return end(argv + 1);

@@ -12,7 +12,7 @@ use crate::finding::coverage::{Bounded, Gap, Missing, Note, OtherLayouts, Search
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::waits::{futex_waits, unfinished_waits};
 use crate::model::{Model, Sources, Symbolise, missing_names};
-use crate::process_end::ProcessEnd;
+use crate::process_end::{KilledChildren, ProcessEnd};
 use crate::progress::{Progress, Stage};
 use crate::view::candidate;
 use crate::view::process_view::ProcessView;
@@ -39,11 +39,13 @@ pub fn analyse_with(
     let mut processes = Vec::new();
     let mut candidates = Vec::new();
     let mut waiting = Vec::new();
+    let killed = KilledChildren::of(ledgers);
     progress.stage(Stage::Reading, ledgers.len() as u64);
     for (number, &index) in in_order_of_start(ledgers).iter().enumerate() {
         let model = Model::new(&sources, index);
         progress.advance(1);
         let mut process = describe(&ledgers[index]);
+        process.end = killed.end(&ledgers[index]);
         let view = ProcessView { model: &model, sources: &sources, instances };
         let found = finders::find_all(&view, progress, &mut process.notes);
         process.notes.extend(futex_waits::note(&view));

@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::{EXIT_CODE_KNOWN, process_state};
+use lockwright_ledger::rows::{Finding, finding_kind};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -112,6 +113,54 @@ impl Serialize for ProcessEnd {
         map.serialize_entry("code", &self.code())?;
         map.serialize_entry("signal", &self.signal())?;
         map.end()
+    }
+}
+
+/// How processes ended by what their parents' ledgers say: of those that signals killed.
+#[derive(Debug, Default)]
+pub(crate) struct KilledChildren(Vec<KilledChild>);
+
+#[derive(Clone, Copy, Debug)]
+struct KilledChild {
+    parent: u32,
+    pid: u32,
+    /// When the parent had waited for it, CLOCK_MONOTONIC.
+    at_ns: u64,
+    /// As wait(2) has it.
+    status: i32,
+}
+
+impl KilledChildren {
+    /// Those that `ledgers` name.
+    pub(crate) fn of(ledgers: &[Ledger]) -> Self {
+        let of_one = |ledger: &Ledger| {
+            let parent = ledger.header().pid;
+            let rows = ledger.rows::<Finding>().map(|(_, row)| row);
+            let rows = rows.filter(|row| row.kind == finding_kind::CHILD_KILLED);
+            rows.map(move |row| KilledChild {
+                parent,
+                pid: row.addr as u32,
+                at_ns: row.time_ns,
+                status: row.detail as i32,
+            })
+            .collect::<Vec<_>>()
+        };
+        Self(ledgers.iter().flat_map(of_one).collect())
+    }
+
+    /// How the process of `ledger` ended. One that has gone on with another program ended with that.
+    pub(crate) fn end(&self, ledger: &Ledger) -> ProcessEnd {
+        let (end, header) = (ProcessEnd::of(ledger), ledger.header());
+        // Ids are given again. The first wait after the process began was for it.
+        let killed = self.0.iter().filter(|child| {
+            (child.parent, child.pid) == (header.ppid, header.pid) && child.at_ns >= header.start_ns
+        });
+        match killed.min_by_key(|child| child.at_ns) {
+            Some(child) if end == ProcessEnd::Unknown => {
+                end.with_status(ExitStatus::from_raw(child.status))
+            }
+            _ => end,
+        }
     }
 }
 

@@ -83,6 +83,29 @@ fn so_is_how_a_forked_child_ended() {
     }
 }
 
+/// Only its parent can say that, by whatever function it waits.
+#[test]
+fn so_is_a_child_that_a_signal_killed() {
+    for wait in ["wait", "waitpid", "wait3", "wait4", "waitid", "unwanted", "unwatched"] {
+        for (command, how, number) in
+            [("check", "abort", "6"), ("meter", "kill", "9"), ("run", "kill", "11")]
+        {
+            let arguments = ["child", how, number];
+            let job = under(command, &[] as &[&str], program("ends.c"));
+            let run = job.args(arguments).env("WAIT_BY", wait).run();
+            assert_eq!(end(run.report(), 0)["how"], "exit", "{}", run.stderr);
+            let (end, context) = (end(run.report(), 1), format!("{wait}: {}", run.stderr));
+            match wait {
+                "unwatched" => assert_eq!(end["how"], "unknown", "{context}"),
+                _ => {
+                    assert_eq!(end["how"], "signal", "{context}");
+                    assert_eq!(end["signal"].to_string(), number, "{context}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_program_that_executes_another_is_no_program_that_was_killed() {
     for command in ["check", "meter", "run"] {

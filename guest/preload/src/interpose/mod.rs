@@ -29,7 +29,7 @@ pub use self::process::{bare_execute, bare_fork, execute, process_exit};
 use self::process::{pthread_create, thread_keys};
 pub use self::signals::signal_unsafe;
 use self::signals::{guarded, longjmp};
-use self::syscalls::{futex, may_sleep, seccomp, syscall};
+use self::syscalls::{children, futex, may_sleep, seccomp, syscall};
 pub use self::table::{
     choose, choose_every, follow as follow_internal, forward_blocking, forward_c11, target,
     watch_idling, watch_sleeping,

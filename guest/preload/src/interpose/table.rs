@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use super::engine::{Both, Lockdep, Lockmeter};
 use super::guarded::Guarded;
 use super::{
-    annotated_object, bare_fork, barrier, both_engines, both_user_locks, c11, cond,
+    annotated_object, bare_fork, barrier, both_engines, both_user_locks, c11, children, cond,
     dl_iterate_phdr, dlclose, dlopen, execute, freed_memory, internal_names, longjmp, may_sleep,
     mutex, once, process_exit, pthread_create, rwlock, seccomp, semaphore, signal_unsafe, spin,
     syscall, thread_keys,
@@ -223,7 +223,11 @@ interpose! {
     accept(3): idling();
     accept4(4): idling();
     connect(3): blocking();
-    waitpid(3): idling();
+    waitpid(3): call(site, children::waitpid);
+    wait(1): call(site, children::wait);
+    wait3(3): call(site, children::wait3);
+    wait4(4): call(site, children::wait4);
+    waitid(4): call(site, children::waitid);
 
     // Annotations: include/lockwright.h and the crate `lockwright` find these by name.
     lockwright_set_name(4): call(site, annotate::set_name);

@@ -255,6 +255,10 @@ real! {
     accept4(f: c_int, a: *mut c_void, n: *mut c_void, o: c_int) -> c_int, None, -1;
     connect(f: c_int, a: *const c_void, n: c_uint) -> c_int, None, -1;
     waitpid(p: c_int, s: *mut c_int, o: c_int) -> c_int, None, -1;
+    wait(s: *mut c_int) -> c_int, None, -1;
+    wait3(s: *mut c_int, o: c_int, r: *mut c_void) -> c_int, None, -1;
+    wait4(p: c_int, s: *mut c_int, o: c_int, r: *mut c_void) -> c_int, None, -1;
+    waitid(t: c_int, p: u32, i: *mut c_void, o: c_int) -> c_int, None, -1;
 
     // Functions of attributes: what they have for arguments, and up to two that they have not.
     pthread_attr_init(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;

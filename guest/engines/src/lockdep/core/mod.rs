@@ -6,6 +6,7 @@
 //! checks, from those to the recorder, and from that to its tables.
 
 mod acquisitions;
+mod children;
 mod locks;
 mod misuses;
 mod orders;

@@ -1,5 +1,6 @@
-//! Calls into the kernel: futexes, `syscall`, `seccomp`, and calls that may sleep.
+//! Calls into the kernel: futexes, `syscall`, `seccomp`, calls that may sleep, and waits for children.
 
+pub mod children;
 pub mod futex;
 pub mod may_sleep;
 pub mod seccomp;

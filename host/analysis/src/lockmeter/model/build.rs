@@ -29,6 +29,7 @@ use crate::model::{
     ClassGroup, ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
 };
 
+use crate::process_end::KilledChildren;
 use crate::symbolize::futexes;
 
 /// Whether lockmeter wrote the ledger.
@@ -47,13 +48,14 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) 
     let sources = Sources::new(ledgers, symbols);
     let mut processes: Vec<Process> = Vec::new();
     let mut ended = Vec::new();
+    let killed = KilledChildren::of(ledgers);
     let mut order = in_order_of_start(ledgers);
     order.retain(|&index| is_metered(&ledgers[index]));
     let mut builder = Builder { are_several: order.len() > 1, ..Builder::default() };
     for &index in &order {
         let source = Source::new(&sources, index, processes.len(), ends);
         builder.add(&source);
-        processes.push(source.process());
+        processes.push(Process { end: killed.end(&ledgers[index]), ..source.process() });
         ended.push(source.end_ns);
     }
     let headers = || order.iter().map(|&index| ledgers[index].header());
