@@ -31,6 +31,7 @@ const CERTAIN: &[(&str, &str, &str, &[&str])] = &[
     ("lifetime.c", "huge", "held-lock-freed", &["lifetime", "user"]),
     ("lifetime.c", "moved", "held-lock-freed", &["lifetime", "user"]),
     ("lifetime.c", "unmapped", "held-lock-freed", &["lifetime", "user"]),
+    ("destroyed_and_freed.c", "one", "held-lock-destroyed", &["destroyed_and_f"]),
     ("exiting.c", "returned", "exit-with-lock-held", &["clerk"]),
     ("exiting.c", "exited", "exit-with-lock-held", &["clerk"]),
     ("exiting.c", "cancelled", "exit-with-lock-held", &["clerk"]),
@@ -61,6 +62,15 @@ fn what_is_certainly_wrong_fails_the_run() {
             assert!(file.ends_with(source), "{source} {how}: the program's own place: {step:#}");
         }
     }
+}
+
+#[test]
+fn a_freed_lock_is_left_out_only_if_the_same_hold_was_destroyed() {
+    let run = run("destroyed_and_freed.c", "two");
+    let verdicts = [("held-lock-freed", "likely"), ("held-lock-destroyed", "likely")];
+    assert_eq!(run.verdicts(), verdicts, "{}", run.stderr);
+    assert_eq!(lock_names(&run.findings()[0]), ["server::guard"], "{}", run.stderr);
+    assert_eq!(lock_names(&run.findings()[1]), ["client::lock"], "{}", run.stderr);
 }
 
 #[test]
@@ -95,6 +105,7 @@ const CLEAN: &[(&str, &str)] = &[
     ("bad_unlock.c", "recursive"),
     ("bad_unlock.c", "clean"),
     ("lifetime.c", "clean"),
+    ("destroyed_and_freed.c", "clean"),
     ("exiting.c", "robust"),
     ("inconsistent_twice.c", "made"),
     ("exiting.c", "cleanup"),

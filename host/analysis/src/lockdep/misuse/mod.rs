@@ -9,6 +9,7 @@ mod signallers;
 mod waits_through;
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use lockwright_ledger::rows::meter::BLOCKING_CALLS;
 use lockwright_ledger::rows::{
@@ -42,6 +43,10 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let rows = rows.filter(|(_, row)| !is_handed_on(row));
     let is_meant = |id, row: &Row| row.kind == finding_kind::LEFT_HELD && left.leak(id).is_none();
     let rows = rows.filter(|(id, row)| !is_meant(*id, row));
+    let destroyed = destroyed_holds(view.model);
+    let is_told =
+        |row: &Row| row.kind == finding_kind::HELD_FREED && destroyed.contains(&hold(row));
+    let rows = rows.filter(|(_, row)| !is_told(row));
     let ways = OnceCell::new();
     rows.filter_map(|(id, row)| {
         let signallers = match row.kind {
@@ -54,6 +59,20 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
         Some(Case::new(view, row, left.leak(id), signallers)?.candidate())
     })
     .collect()
+}
+
+/// The lock that a row is about, and the thread and the place that took it.
+type Hold = (u32, u32, u32, u32);
+
+fn hold(row: &Row) -> Hold {
+    (row.class, row.inst, row.other_thread, row.other_stack)
+}
+
+/// The holds in which their lock was destroyed. That its memory is freed later is no other fault.
+fn destroyed_holds(model: &Model<'_>) -> HashSet<Hold> {
+    let rows = model.ledger.rows::<Row>();
+    let rows = rows.filter(|(_, row)| row.kind == finding_kind::HELD_DESTROYED && row.inst != 0);
+    rows.map(|(_, row)| hold(&row)).collect()
 }
 
 /// All the read holds that threads left behind when they ended were released by others, which is
