@@ -94,6 +94,21 @@ fn a_deadlock_is_told_as_it_happens() {
     assert_eq!(lock_names(&run.findings()[0]), ["first", "second"]);
 }
 
+/// GLib ends the process for it, and says no more than that some mutex was not locked.
+#[test]
+fn an_unlock_of_an_unlocked_mutex_names_the_mutex() {
+    let Some(program) = glib_program("glib_unlocked.c", &[]) else { return };
+    for how in ["twice", "other"] {
+        let run = check(&program).arg(how).run();
+        assert_eq!(run.verdicts(), [("bad-unlock-balance", "likely")], "{how}: {}", run.stderr);
+        assert_eq!(lock_names(run.finding()), ["shelf"], "{how}: {}", run.stderr);
+        assert_eq!(functions(run.finding())[0], "main", "{how}: {}", run.stderr);
+        assert_eq!(run.text(), "", "{how}: GLib has ended it");
+    }
+    let Some(run) = told_by("glib_unlocked.c", "once") else { return };
+    assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{}", run.stderr);
+}
+
 #[test]
 fn both_engines_see_them() {
     let Some(program) = glib_program("glib_locks.c", &[]) else { return };

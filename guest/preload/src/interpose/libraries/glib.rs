@@ -1,6 +1,8 @@
 //! GLib's GMutex and GCond, which are a futex each, and memory that GLib hands out.
 
 use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::mode;
 
@@ -90,7 +92,11 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_
 /// # Safety
 /// The arguments keep the contract of `g_mutex_unlock`; the stub passes `site`.
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, site: u64) {
-    steps::release(m as u64, site);
+    // SAFETY: `m` is the program's GMutex, of eight aligned bytes, which `g_mutex_unlock` reads.
+    let state = || unsafe { AtomicU32::from_ptr(m.cast()) }.load(Relaxed);
+    // Relaxed: a thread that holds the lock reads its own store; other threads' stores do not count.
+    // Zero is an unlocked GMutex, and GLib then ends the process.
+    steps::release_checked(m as u64, site, || state() == 0);
     // SAFETY: the next `g_mutex_unlock` gets the program's own `m` unchanged, as without us.
     unsafe { next::g_mutex_unlock(m) };
 }

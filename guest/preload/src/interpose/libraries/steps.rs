@@ -137,6 +137,18 @@ pub fn release(lock: u64, site: u64) {
     }
 }
 
+/// As [`release`]. `is_free` says that no thread at all holds the lock, and is asked if this thread
+/// does not as far as is known.
+pub fn release_checked(lock: u64, site: u64, is_free: impl FnOnce() -> bool) {
+    if lockdep::is_wanted() && !user_locks::release_if_held(lock) && is_free() {
+        user_locks::release_of_free(lock);
+    }
+    if lockmeter::is_wanted() {
+        // SAFETY: the lock is known by its address alone, so its memory is not touched.
+        unsafe { lockmeter::user_locks::release(lock, site) };
+    }
+}
+
 /// As [`release`], of a lock that another thread may have taken by right.
 pub fn release_by_any(lock: u64, site: u64) {
     if lockdep::is_wanted() {

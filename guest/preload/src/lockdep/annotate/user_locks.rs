@@ -162,13 +162,23 @@ pub fn end_wait(thread: &mut ThreadState, lock: u64) {
     }
 }
 
-/// As [`release`], of a lock that may have been acquired where nobody announced it.
-pub fn release_if_held(lock: u64) {
+/// As [`release`], of a lock that may have been acquired where nobody announced it. False: the
+/// thread does not hold it, as far as is known.
+pub fn release_if_held(lock: u64) -> bool {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    let thread = unsafe { tls::get().as_mut() };
+    let held = thread.filter(|thread| thread.is_innermost(lock) || thread.find(lock).is_some());
+    held.map(|thread| watch::released(thread, lock, None)).is_some()
+}
+
+/// The thread unlocks a lock that nobody holds.
+#[cold]
+pub fn release_of_free(lock: u64) {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() }
-        && (thread.is_innermost(lock) || thread.find(lock).is_some())
+        && let Some(ident) = unstamped::find(lock)
     {
-        watch::released(thread, lock, None);
+        misuse::bad_unlock(thread, lock, ident, false);
     }
 }
 
