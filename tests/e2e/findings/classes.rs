@@ -1,6 +1,8 @@
 //! Locks by the thousand are judged by class, and certain only where the same instances meet.
 
-use crate::harness::{FOUND, Scratch, check, functions, ledgers, lock_names, program, run, tool};
+use crate::harness::{
+    FOUND, Scratch, check, check_with, functions, ledgers, lock_names, program, run, tool,
+};
 
 #[test]
 fn a_circle_of_classes_alone_is_possible() {
@@ -98,4 +100,17 @@ fn acquisitions_of_classes_are_told_where_they_are_known() {
     };
     assert_eq!(ops("run"), ["OPS:       1", "OPS:     100", "OPS:    1000"]);
     assert_eq!(ops("check"), ["OPS:     n/a"; 3]);
+}
+
+/// Where more locks of a class were nested than are recorded one by one, an unrecorded thread may have taken them, if the process has a second
+/// thread at all.
+#[test]
+fn one_thread_alone_leaves_no_other_unrecorded() {
+    let more = "more threads took";
+    let run = check_with(&["--all"], program("crowded.c")).arg("one").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "single-thread")], "{}", run.stderr);
+    assert!(!run.stderr.contains(more), "{}", run.stderr);
+    let run = check_with(&["--all"], program("crowded.c")).arg("two").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "possible")], "{}", run.stderr);
+    assert!(run.stderr.contains(more), "{}", run.stderr);
 }

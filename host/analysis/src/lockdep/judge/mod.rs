@@ -345,8 +345,9 @@ impl<'m, 'a> Judge<'m, 'a> {
             let obstacle = if own.compare(between).is_lt() { between } else { own };
             return better(obstacle).then_some((obstacle, acquisitions));
         }
-        // An unrecorded thread might do what the recorded ones cannot.
+        // An unrecorded thread might do what the recorded ones cannot, if there is a second thread.
         if let Some(more) = shapes.iter().position(|shape| shape.more)
+            && self.model.threads().nth(1).is_some()
             && let Some(acquisitions) = self.choose(shapes, Demand::Lenient, looks)
         {
             let guessed = Obstacle::Unrecorded(more);
