@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{FOUND, Scratch, program, run, tidy, tool};
+use crate::harness::{FOUND, Scratch, check, program, run, tidy, tool};
 
 /// What `check` finds, and then `merge` in the ledgers of that run: the verdicts, and the exit code.
 fn found(how: &str) -> [(Vec<(String, String)>, i32); 2] {
@@ -80,4 +80,14 @@ fn processes_that_may_be_one_after_the_other_are_told_so() {
             assert_eq!(found, (cycle("possible"), 0), "{how}");
         }
     }
+}
+
+/// A child unlocks what its parent locked before the fork: the parent locks it again without a wait, and does not wait for itself.
+#[test]
+fn a_lock_that_another_process_unlocked_can_be_taken_again() {
+    let run = check(program("given_to_child.c")).arg("child").run();
+    assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{}", run.stderr);
+    let run = check(program("given_to_child.c")).arg("nobody").run();
+    assert_eq!(run.verdicts(), [("recursive-locking", "deadlocked")], "{}", run.stderr);
+    assert_eq!(run.code(), FOUND);
 }

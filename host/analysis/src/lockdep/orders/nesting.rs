@@ -341,9 +341,11 @@ fn recursions(
     again: &[Context],
 ) -> Vec<Candidate> {
     let let_in = deadlocks::let_in_again(view.model.ledger);
+    // Another process can unlock a lock in shared memory. If that came too late, the thread's wait for itself is recorded.
+    let is_shared = |inst| view.model.lock(inst).is_some_and(|lock| lock.shared != 0);
     let is_let_in = |context: &&Context| {
         let node = view.model.trie.node(context.acquired);
-        node.is_some_and(|node| let_in.contains(&node.inst))
+        node.is_some_and(|node| let_in.contains(&node.inst) || is_shared(node.inst))
     };
     let stuck = again.iter().filter(|context| !is_let_in(context));
     stuck.filter_map(|&context| recursion(view, judge, context)).collect()
