@@ -57,3 +57,16 @@ fn a_handler_calls_what_it_may_interrupt() {
         assert_eq!(run.code(), if grade == "likely" { FOUND } else { 0 }, "{how:?}");
     }
 }
+
+/// A signal that stops each thread takes a lock of that thread. The thread that takes it with the signal open is another one, whose
+/// handler would take another lock.
+#[test]
+fn a_handler_may_take_a_lock_of_its_thread() {
+    for (how, grade) in [("own", "possible"), ("shared", "likely"), ("self", "likely")] {
+        let run = check_with(&["--no-objects"], program("signalled_owner.c")).arg(how).run();
+        assert_eq!(run.verdicts(), [("inconsistent-state", grade)], "{how}: {}", run.stderr);
+        assert_eq!(run.code(), if grade == "likely" { FOUND } else { 0 }, "{how}");
+        let alone = run.stderr.contains("in that thread alone");
+        assert_eq!(alone, how == "own", "{how}: {}", run.stderr);
+    }
+}

@@ -76,6 +76,8 @@ pub enum InHandler {
     Recursive,
     /// It took another lock of the class in this run.
     OtherLock,
+    /// It took the lock in one thread alone, and in another it may take that thread's.
+    OneThreadAlone,
     /// It comes there only with another lock that it tries for, and that the holder has.
     TriedGate,
 }

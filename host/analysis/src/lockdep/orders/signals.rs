@@ -3,7 +3,8 @@
 //! A signal may arrive wherever it is open: handled by the program and not blocked in the thread.
 //! If the handler takes a lock that its own thread holds, that thread waits for itself. One thread
 //! is enough for it, and which one ran the handler in this run does not matter: a handler runs in
-//! any thread that does not block its signal. What takes several locks and threads (the kernel's
+//! any thread that does not block its signal. Only a lock of a thread's own is another in each of
+//! them. What takes several locks and threads (the kernel's
 //! safe -> unsafe orders and lock inversions) is a cycle and found as one; this module puts such a
 //! cycle into a finding.
 
@@ -18,7 +19,7 @@ use crate::finding::coverage::{Note, Search};
 use crate::finding::order::again::Again;
 use crate::finding::order::handler::InHandler;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, handler};
-use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step};
+use crate::finding::{Details, Finding, Grade, HeldLock, Kind, LockOrigin, Step};
 use crate::lockdep::judge::Judge;
 use crate::model::{LockRef, Model, is_read};
 use crate::view::candidate::Candidate;
@@ -99,6 +100,12 @@ fn worst(model: &Model<'_>, judge: &Judge<'_, '_>, uses: &Uses) -> Option<Meetin
         .chain(of_class.take(MOST_PAIRS))
         .filter_map(|(open, used)| {
             let (grade, comes) = outcome(model, judge, open, used)?;
+            let (grade, comes) = match grade {
+                Grade::Likely if may_be_its_threads(model, uses, open, used) => {
+                    (Grade::Possible, InHandler::OneThreadAlone)
+                }
+                _ => (grade, comes),
+            };
             Some(Meeting { open: *open, used_in: *used, grade, comes })
         })
         .min_by_key(|meeting| (meeting.grade, meeting.open.row.inst != meeting.used_in.row.inst))
@@ -142,6 +149,17 @@ fn outcome(
         }
         _ => (Grade::Likely, InHandler::Again(Again::Blocks)),
     })
+}
+
+/// Whether the lock may be one that the handler finds by the thread that it runs in: one of several of its class, no variable, and
+/// the handler took it in one thread alone, which is not the holder.
+fn may_be_its_threads(model: &Model<'_>, uses: &Uses, open: &Use, used: &Use) -> bool {
+    let group = model.classes.group(model.classes.group_of(used.row.class));
+    let same_lock = |other: &&Use| other.row.inst == used.row.inst;
+    group.locks > 1
+        && group.origin != LockOrigin::Static
+        && open.thread != used.thread
+        && uses.used_in.iter().filter(same_lock).all(|other| other.thread == used.thread)
 }
 
 /// The holder took it within a lock that the handler tries for first: then the handler does not get

@@ -114,6 +114,9 @@ fn in_handler(what: &InHandler) -> String {
             "judged by lock class: this run did not show that the handler takes the very lock \
              that is held"
         }
+        InHandler::OneThreadAlone => {
+            "the handler took this lock in that thread alone: it may take another in each thread"
+        }
         InHandler::TriedGate => {
             "the handler only comes to it with another lock, which it tries for and the holder has"
         }
