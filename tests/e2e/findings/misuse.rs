@@ -37,6 +37,7 @@ const CERTAIN: &[(&str, &str, &str, &[&str])] = &[
     ("exiting.c", "cancelled", "exit-with-lock-held", &["clerk"]),
     ("inconsistent.c", "", "unlock-inconsistent", &["inconsistent"]),
     ("inconsistent_twice.c", "left", "unlock-inconsistent", &["inconsistent_tw"]),
+    ("robust_tried.c", "left", "unlock-inconsistent", &["robust_tried"]),
     ("cond_misuse.c", "two", "condvar-mutex-mismatch", &["back", "front"]),
 ];
 
@@ -108,6 +109,8 @@ const CLEAN: &[(&str, &str)] = &[
     ("destroyed_and_freed.c", "clean"),
     ("exiting.c", "robust"),
     ("inconsistent_twice.c", "made"),
+    ("robust_tried.c", "made"),
+    ("robust_tried.c", "tried"),
     ("exiting.c", "cleanup"),
     ("exiting.c", "joining"),
     ("cond_misuse.c", "in-turn"),

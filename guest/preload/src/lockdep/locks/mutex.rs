@@ -412,13 +412,18 @@ unsafe fn trylock_slow(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
     {
         // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of`
         // asks.
-        let recursive = unsafe { kind_of(m) } & mutex_kind::TYPE == mutex_kind::RECURSIVE;
+        let kind = unsafe { kind_of(m) };
+        let recursive = kind & mutex_kind::TYPE == mutex_kind::RECURSIVE;
         if recursive && thread.recurse(m as u64) {
             return result;
         }
         let lock = Acquire { addr: m as u64, ident, mode: mode::TRY, site };
         // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
         unsafe { watch::tried_past(thread, lock, back) };
+        // What could not be recorded is not held.
+        if kind & mutex_kind::ROBUST != 0 && thread.find(m as u64).is_some() {
+            thread.mark_robust(result == libc::EOWNERDEAD);
+        }
     }
     match result {
         // Tells if it was destroyed.
