@@ -263,8 +263,10 @@ row! {
         wait_stack: u32,
         /// What it did that costs other than a lock and unlock, by [`event`]. Changes.
         events: [u64; 6],
+        /// Class of the mutex in whose section it signalled last, if that is no monitor's. Changes.
+        no_monitor: u64,
         /// Not used; rows are whole cache lines.
-        reserved: [u64; 2],
+        reserved: u64,
     }
 }
 
@@ -543,6 +545,20 @@ pub mod lock_kind {
     /// ([`super::Class::seats`]), until it is posted by a thread that has not taken it. It is always
     /// taken by [`super::mode::READ`] and [`super::mode::TRY`], since nobody waits for one holder.
     pub const COUNTING: u8 = 12;
+    /// A monitor that the program or a library builds of a mutex, a condition variable and a flag: a thread that left a
+    /// section of the mutex without a signal holds it until a section in which it signals. It is only a candidate: the
+    /// reader decides, by the bits in [`super::Class::seats`] and the code.
+    pub const MONITOR: u8 = 13;
+}
+
+/// Bits of [`Class::seats`] for [`lock_kind::MONITOR`].
+pub mod monitor {
+    /// A thread has released one that it held.
+    pub const RELEASED: u32 = 1;
+    /// A thread has waited without a time limit while another held it.
+    pub const WAITED: u32 = 2;
+    /// The same thread has taken one twice in a row: no release hands it to a certain other thread.
+    pub const RETAKEN: u32 = 4;
 }
 
 /// Values of [`Class::origin`]: what the class was made from (see DESIGN, lock classes).
@@ -561,6 +577,8 @@ pub mod class_origin {
     /// The stack that allocated the block which the lock lies in, and the lock's place there:
     /// `offset`, or [`super::ANY_OFFSET`].
     pub const ALLOCATION: u8 = 6;
+    /// Monitors ([`super::lock_kind::MONITOR`]) whose mutexes are of the class `parent`.
+    pub const MONITOR: u8 = 7;
 }
 
 /// Name of the class of the loader's lock, which the C library keeps to itself.
@@ -603,7 +621,7 @@ row! {
         /// Name given by annotation.
         name: Text,
         /// Inherited: the class in the parent's ledger. Annotated, without a name: the class that
-        /// the locks would have without.
+        /// the locks would have without. Monitors: the class of their mutexes.
         parent: u32,
         /// Locks of the class so far. Of 64 and more, a 64th may be missing until the process ends. Changes.
         locks: u32,
@@ -613,9 +631,10 @@ row! {
         /// One of [`wait_type`]. Changes.
         wait_type: u32,
         /// Locks of the class that proved to be none ([`lock_flag::HANDED_OVER`]), or were taken for none after many that
-        /// did. Changes.
+        /// did. Monitors: not 0 if the class was used as no monitor is. Changes.
         handed_over: u32,
-        /// [`lock_kind::COUNTING`]: the largest value that one of the class began with. Else 0. Changes.
+        /// [`lock_kind::COUNTING`]: the largest value that one of the class began with.
+        /// [`lock_kind::MONITOR`]: [`monitor`] bits. Else 0. Changes.
         seats: u32,
     }
 }
@@ -781,7 +800,7 @@ row! {
     Evidence in Evidence x 16 = 16 bytes {
         /// The context.
         node: u32,
-        /// The segment. Changes.
+        /// The segment; 0 once the context has proved to be another. Changes.
         segment: u32,
         /// In the first half, the one before it, 0 if none. In the second half, the next newer one;
         /// the newest names the oldest. Changes.
@@ -1164,4 +1183,6 @@ pub mod held_flag {
     /// The ledger records ([`super::finding_kind::LEFT_HELD`]) that the thread idled with it after
     /// the function that took it had returned.
     pub const LEFT: u16 = 8;
+    /// A monitor ([`super::lock_kind::MONITOR`]), which may prove to be none. Its address is its mutex's, plus 1.
+    pub const MONITOR: u16 = 16;
 }

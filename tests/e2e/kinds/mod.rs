@@ -15,6 +15,7 @@ pub mod glib_once;
 pub mod hidden;
 pub mod loader;
 pub mod marked;
+pub mod monitors;
 pub mod onces;
 pub mod openmp;
 pub mod parking_lot;

@@ -31,6 +31,7 @@ pub use crate::capture::{Capture, MAX_FRAMES, known_stack};
 
 pub use self::acquire::{Acquire, Ident};
 pub use self::checks::left_held::Leaving;
+pub use self::checks::monitors::Watch;
 pub use self::checks::semaphore_posts::Tell;
 pub use self::core::Core;
 pub use self::recorded_locks::RecordedLocks;
@@ -39,6 +40,6 @@ pub use self::recorder::misuse::Misuse;
 pub use self::recorder::naming::MAX_NAME;
 pub use self::recorder::{ASK, Interpreter, Origin, Place, Places, Round, SharedPlace, Sharing};
 pub use self::thread::{
-    Cache, Chain, DEBUG_LOCKDEP, Folded, FutexWait, Interrupted, MaskCall, Probe, Stretch,
+    Cache, Chain, DEBUG_LOCKDEP, Folded, FutexWait, Interrupted, MaskCall, Probe, Section, Stretch,
     ThreadRow, ThreadState, Tried, recursions,
 };

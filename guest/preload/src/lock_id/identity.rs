@@ -277,6 +277,36 @@ pub unsafe fn known<T: Identify>(this: *const T) -> Option<Ident> {
     unsafe { stamped(this) }.or_else(|| UNSTAMPED.get(this as u64))
 }
 
+/// Whether the mutex, which is one that the fast path knows how to take, takes the slow one.
+///
+/// # Safety
+/// `m` points to a mutex.
+#[inline(always)]
+pub unsafe fn is_for_slow_path(m: *const pthread_mutex_t) -> bool {
+    // SAFETY: the caller promises a mutex, which may have a stamp.
+    unsafe {
+        let magic = word(m, <pthread_mutex_t as Identify>::MAGIC).load(Relaxed);
+        magic ^ NONCE.load(Relaxed) ^ m as u64 == NOT_PLAIN && Identify::is_plain(m)
+    }
+}
+
+/// Has the mutex `ident` take the slow path from now on, or the fast one again, if it is one for that.
+///
+/// # Safety
+/// `m` points to a mutex that the calling thread holds, and that can carry a stamp.
+#[cold]
+pub unsafe fn for_slow_path(m: *const pthread_mutex_t, ident: Ident, is_slow: bool) {
+    // SAFETY: the caller promises such a mutex.
+    unsafe {
+        if stamped(m) == Some(ident) && Identify::is_plain(m) {
+            let differs = if is_slow { NOT_PLAIN } else { 0 };
+            let magic = NONCE.load(Relaxed) ^ m as u64 ^ differs;
+            // Relaxed: the identity is what it was.
+            word(m, <pthread_mutex_t as Identify>::MAGIC).store(magic, Relaxed);
+        }
+    }
+}
+
 /// # Safety
 /// `this` points to an object of its type, in which nothing else uses the stamp's bytes.
 unsafe fn stamp<T: Identify>(this: *const T, ident: Ident) {

@@ -18,7 +18,7 @@ pub use self::signals::{open_signals, signal, signal_sysv, signal_wait};
 use self::threads::attached_threads;
 pub use self::threads::thread;
 pub use self::waits::{cond, futex, handovers};
-use self::waits::{cond_waits, handed_on, taken_signals};
+use self::waits::{cond_waits, handed_on, monitors, taken_signals};
 pub use self::wanted::{ask, is_wanted};
 
 use lockwright_ledger::layout::engines;

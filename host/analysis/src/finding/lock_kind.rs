@@ -32,6 +32,8 @@ pub enum LockKind {
     Semaphore = "semaphore",
     /// A semaphore that begins above 1.
     Counting = "counting semaphore",
+    /// A mutex, a condition variable and a flag that a program or a library uses as a lock.
+    Monitor = "monitor",
     /// The control of pthread_once, which is held while its routine runs.
     Once = "once control",
     /// A kind that only a newer lockwright knows.
@@ -53,6 +55,7 @@ impl LockKind {
             lock_kind::COMPLETION => Self::Completion,
             lock_kind::SEMAPHORE => Self::Semaphore,
             lock_kind::COUNTING => Self::Counting,
+            lock_kind::MONITOR => Self::Monitor,
             lock_kind::ONCE => Self::Once,
             _ => Self::Other,
         }

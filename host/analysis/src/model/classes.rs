@@ -10,7 +10,7 @@ use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind};
 
 use super::class_group::{ClassGroup, Made};
 use super::heap::{Blocks, in_block};
-use super::key::{ClassKey, Key};
+use super::key::{ClassKey, Key, MONITORS, subclass_name};
 use super::members::{self, Creation};
 use super::naming::{base_name, place_key, place_of, short_place, variable_name};
 use super::roles;
@@ -160,7 +160,11 @@ impl<'a> Classes<'a> {
         for (&(id, ledger, row), made) in rows.iter().zip(made) {
             let base = this.group_of(row.parent);
             let (key, group, element) = match made {
-                made if ledger != index || !is_subclass(&row) || base == 0 => made,
+                made if ledger != index || base == 0 => made,
+                _ if row.origin == class_origin::MONITOR => {
+                    in_monitor(base, this.plain(base), &row)
+                }
+                made if !is_subclass(&row) => made,
                 _ => in_subclass(base, this.plain(base), &row),
             };
             let group = *groups.entry(Rc::new(key)).or_insert_with_key(|key| {
@@ -170,14 +174,18 @@ impl<'a> Classes<'a> {
             });
             // What the locks are in the process itself, whatever its parent knows of the class.
             let own = class_row(&sources.ledgers[index], id);
-            this.groups[group as usize].locks += u64::from(own.locks);
+            // A monitor's is counted as its mutex.
+            if row.kind != lock_kind::MONITOR {
+                this.groups[group as usize].locks += u64::from(own.locks);
+            }
             this.by_row.resize(id as usize, None);
             this.by_row.push(Some(Member {
                 group,
                 kind: row.kind,
                 element,
                 nest: 0,
-                is_mixed: own.handed_over != 0 || is_passing_control(&own),
+                is_mixed: own.handed_over != 0 && own.kind != lock_kind::MONITOR
+                    || is_passing_control(&own),
             }));
         }
         let creations = rows.iter().filter_map(|(id, ledger, row)| {
@@ -408,9 +416,16 @@ fn is_subclass(row: &Class) -> bool {
     row.origin == class_origin::ANNOTATED && row.name.len == 0
 }
 
+/// Class and name of a monitor whose mutex is of `base`.
+fn in_monitor(base: u32, group: &ClassGroup, row: &Class) -> (Key, ClassGroup, Option<String>) {
+    let name = subclass_name(&group.name, MONITORS);
+    let group = ClassGroup { name, is_symbol: false, kind: row.kind, locks: 0, ..group.clone() };
+    (Key::Subclass(base, MONITORS), group, None)
+}
+
 /// Class and name of a lock that was put into a subclass of `base`.
 fn in_subclass(base: u32, group: &ClassGroup, row: &Class) -> (Key, ClassGroup, Option<String>) {
-    let name = format!("{}/{}", group.name, row.subclass);
+    let name = subclass_name(&group.name, row.subclass);
     let group = ClassGroup { name, locks: 0, ..group.clone() };
     (Key::Subclass(base, row.subclass), group, None)
 }

@@ -1,5 +1,16 @@
 //! What makes locks one class, within a process and across processes.
 
+/// The subclass of monitors, of the class of their mutexes.
+pub(super) const MONITORS: u16 = u16::MAX;
+
+/// The name of a subclass of the class `base`.
+pub(super) fn subclass_name(base: &str, subclass: u16) -> String {
+    match subclass {
+        MONITORS => format!("monitor of {base}"),
+        _ => format!("{base}/{subclass}"),
+    }
+}
+
 /// What makes rows one class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use lockwright_ledger::rows::{Class, class_origin};
 
 use super::class_group::ClassGroup;
-use super::key::Key;
+use super::key::{Key, MONITORS, subclass_name};
 use super::naming::{base_name, place_of};
 use super::sources::Symbolise;
 use crate::symbolize::LockMember;
@@ -105,8 +105,9 @@ pub fn name(
             && let Some(base) = (of as usize).checked_sub(1).filter(|&base| base < group)
             && groups[base].by_place.is_some()
         {
-            let name = format!("{}/{subclass}", groups[base].name);
+            let name = subclass_name(&groups[base].name, subclass);
             set(&mut groups[group], name);
+            groups[group].is_symbol = subclass != MONITORS;
         }
     }
 }

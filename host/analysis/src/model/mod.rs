@@ -14,6 +14,7 @@ mod interrupts;
 mod key;
 mod lock_ref;
 mod members;
+mod monitors;
 mod naming;
 mod order;
 mod posts;
@@ -29,7 +30,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, Lock, Node, Thread, mode};
+use lockwright_ledger::rows::{Class, Lock, Node, Thread, lock_kind, mode};
 
 pub use crate::finding::action::is_read;
 use crate::finding::{Frame, ThreadInfo};
@@ -97,11 +98,12 @@ impl<'a> Model<'a> {
         let trie = Trie::new(ledger, sources.symbols(index));
         let handed_on = HandedOn::new(ledger, &trie, sources.symbols(index));
         classes.add_thread_ends(sources, index, trie.thread_ends());
+        let order = posts::order(ledger, trie.no_monitors());
         Self {
             ledger,
             symbols: sources.symbols(index),
             trie,
-            order: posts::order(ledger),
+            order,
             handed_on,
             classes,
             threads: ledger.rows::<Thread>().collect(),
@@ -134,7 +136,7 @@ impl<'a> Model<'a> {
             return None;
         }
         let row = self.ledger.get::<Lock>(row).filter(|lock| lock.inst == inst);
-        row.or_else(|| self.lock(inst)).map(|lock| lock.addr).filter(|&addr| addr != 0)
+        row.or_else(|| self.lock(inst)).map(|lock| address_of(&lock)).filter(|&addr| addr != 0)
     }
 
     /// Thread row `id` as a report names it.
@@ -207,6 +209,14 @@ impl<'a> Model<'a> {
             return true;
         }
         mode & mode::READ != 0 && !(self.classes.prefers_writers(class) && self.trie.written(class))
+    }
+}
+
+/// A monitor is where its mutex is.
+fn address_of(lock: &Lock) -> u64 {
+    match lock.kind {
+        lock_kind::MONITOR => lock.addr & !1,
+        _ => lock.addr,
     }
 }
 

@@ -67,10 +67,10 @@ impl Order {
         &self.segments
     }
 
-    /// Adds the holds, once the order of the segments is complete.
-    pub(super) fn add_holds(&mut self, ledger: &Ledger) {
+    /// Adds the holds, once the order of the segments is complete. Those of the classes `none` are none.
+    pub(super) fn add_holds(&mut self, ledger: &Ledger, none: &HashSet<u32>) {
         let holds = ledger.rows::<Hold>().map(|(_, hold)| hold);
-        let holds: Vec<Hold> = holds.collect();
+        let holds: Vec<Hold> = holds.filter(|hold| !none.contains(&hold.class)).collect();
         self.enclosing = holds.iter().filter(|hold| self.encloses(hold)).copied().collect();
         for &hold in holds.iter().filter(|hold| hold.inst != 0) {
             self.holds.entry(hold.inst).or_default().push(hold);
@@ -85,7 +85,7 @@ impl Order {
 
     /// Orders who took a lock behind the hold that this only can have come after. If semaphores
     /// order anything, not every hold is one: it must have been begun before.
-    pub(super) fn pass(&mut self, ledger: &Ledger, is_sure: bool) {
+    pub(super) fn pass(&mut self, ledger: &Ledger, none: &HashSet<u32>, is_sure: bool) {
         let is_open = |row: &Segment| row.kind == segment_kind::PASSED && row.peer == 0;
         let passed: Vec<(u32, Segment)> = self
             .segments
@@ -95,7 +95,7 @@ impl Order {
             .collect();
         for (id, row) in passed {
             let hold = ledger.get::<Hold>(row.sync).unwrap_or_default();
-            if is_sure || self.before(hold.first, row.prev) {
+            if !none.contains(&hold.class) && (is_sure || self.before(hold.first, row.prev)) {
                 self.segments.insert(id, Segment { peer: hold.last, ..row });
             }
         }

@@ -4,7 +4,7 @@
 //! the semaphore began with. Posts that come after the wait in every run do not count. So of each
 //! thread the wait follows the latest segment without which the posts that are left are too few.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{SYNC_ROUNDS, Segment, Sync, segment_kind};
@@ -14,17 +14,17 @@ use super::order::Order;
 /// Rounds of conclusions: each may rule out a post for another wait.
 const MOST_ROUNDS: u32 = 4;
 
-/// The happens-before order of a process, with what its semaphores add to it.
-pub fn order(ledger: &Ledger) -> Order {
+/// The happens-before order of a process, with what its semaphores add to it. Holds of the classes `none` are none.
+pub fn order(ledger: &Ledger, none: &HashSet<u32>) -> Order {
     let mut order = Order::recorded(ledger);
     let mut posts = Posts::new(ledger, order.segments());
-    order.pass(ledger, posts.is_empty());
+    order.pass(ledger, none, posts.is_empty());
     while posts.order(&mut order) {
         order.forget();
-        order.pass(ledger, false);
+        order.pass(ledger, none, false);
     }
     order.forget();
-    order.add_holds(ledger);
+    order.add_holds(ledger, none);
     order
 }
 

@@ -32,6 +32,10 @@ pub trait Symbolise {
     fn releases(&self, _stack: u32, _level: usize) -> Option<bool> {
         None
     }
+    /// Whether the function that takes the mutex which a stack leads to then waits for a flag.
+    fn waits_for_flag(&self, _stack: u32) -> bool {
+        false
+    }
     /// Whether the call that a stack leads to stands in a function whose variables on the stack all last as long as its call.
     fn variables_last(&self, _stack: u32) -> bool {
         false
@@ -65,6 +69,10 @@ impl Symbolise for Symbols<'_> {
 
     fn releases(&self, stack: u32, level: usize) -> Option<bool> {
         Symbols::releases(self, stack, level)
+    }
+
+    fn waits_for_flag(&self, stack: u32) -> bool {
+        Symbols::waits_for_flag(self, stack)
     }
 
     fn variables_last(&self, stack: u32) -> bool {

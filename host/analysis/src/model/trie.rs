@@ -9,7 +9,7 @@ use super::hand_overs;
 use super::interrupts::{self, Interrupts};
 use super::is_read;
 use super::thread_ends::{self, ThreadEnds};
-use super::{Symbolise, tried_first};
+use super::{Symbolise, monitors, tried_first};
 
 /// The contexts of one process: those recorded, and behind them those of waits behind tries that did not fail
 /// ([`super::tried_first`]), those that a signal handler would add ([`super::interrupts`]), and those that make joins dependencies ([`super::thread_ends`]).
@@ -29,6 +29,8 @@ pub struct Trie {
     segments: Vec<u32>,
     /// Classes of which a lock was taken for writing.
     written: HashSet<u32>,
+    /// Classes that are no monitors, which they were recorded for.
+    no_monitors: HashSet<u32>,
     interrupts: Interrupts,
     thread_ends: ThreadEnds,
 }
@@ -43,6 +45,7 @@ impl Trie {
         nodes.resize(nodes.len().max(1), Node::default());
         unfold(ledger, &mut nodes);
         hand_overs::leave_out(ledger, &mut nodes);
+        let no_monitors = monitors::decide(ledger, symbols, &mut nodes);
         let recorded = nodes.len() as u32;
         let tried_first = tried_first::append(ledger, symbols, &mut nodes);
         let interrupts = interrupts::append(ledger, &mut nodes);
@@ -54,7 +57,19 @@ impl Trie {
         let (first, segments) = evidence(ledger, more, nodes.len());
         let written = nodes.iter().filter(|n| n.state != 0 && !is_read(n.mode)).map(|n| n.class);
         let written = written.collect();
-        Self { recorded, sets, cut, runs, first, segments, written, interrupts, thread_ends, nodes }
+        Self {
+            recorded,
+            sets,
+            cut,
+            runs,
+            first,
+            segments,
+            written,
+            no_monitors,
+            interrupts,
+            thread_ends,
+            nodes,
+        }
     }
 
     /// Number of ids that were recorded, 0 included, and those that waits behind tries add ([`super::tried_first`]).
@@ -171,6 +186,11 @@ impl Trie {
         }
     }
 
+    /// Classes of what was recorded as monitors, and is none.
+    pub fn no_monitors(&self) -> &HashSet<u32> {
+        &self.no_monitors
+    }
+
     /// Whether a lock of the raw class was ever taken for writing.
     pub fn written(&self, class: u32) -> bool {
         self.written.contains(&class)
@@ -274,7 +294,7 @@ fn evidence(
         .rows::<Evidence>()
         .map(|(_, row)| (row.node, row.segment))
         .chain(more)
-        .filter(|&(node, _)| (node as usize) < nodes)
+        .filter(|&(node, segment)| segment != 0 && (node as usize) < nodes)
         .collect();
     pairs.sort_unstable();
     pairs.dedup();

@@ -148,6 +148,8 @@ pub struct Symbols<'l> {
     by_pc: RefCell<HashMap<(u32, u64), Frames>>,
     by_stack: RefCell<HashMap<u32, Frames>>,
     failed_tries: RefCell<HashMap<(u32, u64), FailedTry>>,
+    /// By module row and offset of the call that takes the mutex.
+    flags: RefCell<HashMap<(u32, u64), Option<bool>>>,
     notes: RefCell<BTreeSet<ModuleNote>>,
 }
 
@@ -170,6 +172,7 @@ impl<'l> Symbols<'l> {
             by_pc: RefCell::default(),
             by_stack: RefCell::default(),
             failed_tries: RefCell::default(),
+            flags: RefCell::default(),
             notes: RefCell::default(),
         }
     }
@@ -285,6 +288,25 @@ impl<'l> Symbols<'l> {
         let Place { offset, function, path, is_same, .. } =
             self.place(*addresses.get(level)?, epoch)?;
         is_same.then(|| failed_try::releases(&path, offset, function)).flatten()
+    }
+
+    /// Whether the function that takes the mutex which a stack leads to, by a guard or itself, then waits for a flag, as far as its
+    /// code tells.
+    pub fn waits_for_flag(&self, stack_id: u32) -> bool {
+        /// Functions of guards, one in the other.
+        const MOST_GUARDS: usize = 6;
+        let (addresses, epoch) = self.ledger.stack(stack_id).unwrap_or_default();
+        let of_level = |&address: &u64| {
+            let Place { row, offset, function, path, is_same } = self.place(address, epoch)?;
+            let known = self.flags.borrow().get(&(row, offset)).copied();
+            known.unwrap_or_else(|| {
+                let answer = failed_try::waits_for_flag(&path, offset, function);
+                let answer = answer.filter(|_| is_same);
+                self.flags.borrow_mut().insert((row, offset), answer);
+                answer
+            })
+        };
+        addresses.iter().take(MOST_GUARDS).find_map(of_level).unwrap_or(false)
     }
 
     /// Whether the call that a stack leads to stands in a function, inlined nowhere, whose variables on the stack all last as long

@@ -23,7 +23,8 @@ impl ThreadState {
 pub(crate) fn waits(recorder: &mut Recorder, thread: &mut ThreadState, wait: &FutexWait) {
     // What has been released is not held, though its entry may still be there.
     thread.close_gaps();
-    let is_kept = |held: &Held| held.is_held() && held.flags & held_flag::IN_COND_WAIT == 0;
+    const NONE: u16 = held_flag::IN_COND_WAIT | held_flag::MONITOR;
+    let is_kept = |held: &Held| held.is_held() && held.flags & NONE == 0;
     let Some(held) = thread.held().rfind(is_kept) else { return };
     let node = recorder.held_context(thread);
     let row = recorder.push_misuse(Finding {

@@ -13,6 +13,7 @@ pub(crate) mod futex_wait;
 pub(crate) mod handed_on;
 pub(crate) mod left_held;
 pub(crate) mod lock_cycle;
+pub(crate) mod monitors;
 mod once;
 pub(crate) mod semaphore;
 pub(crate) mod semaphore_posts;

@@ -17,7 +17,7 @@ impl Core {
         probe: Probe,
         capture: Capture<'_>,
     ) -> Probe {
-        let Self { recorder, holds, usages, wait_contexts, .. } = self;
+        let Self { recorder, holds, monitors, usages, wait_contexts, .. } = self;
         thread.row.slow += 1;
         if DEBUG_LOCKDEP {
             recorder.make_room_to_count(thread, lock.ident.class());
@@ -32,6 +32,7 @@ impl Core {
         if node == 0 {
             return Probe { node: 0, ..probe };
         }
+        monitors.note(&mut recorder.writer, thread, lock, Probe { node, ..probe });
         let passes = holds.awaits(recorder, thread, lock);
         if !is_idle || recorder.is_attested_alone(lock) {
             recorder.attest(node, thread.segment());

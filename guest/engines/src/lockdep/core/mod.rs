@@ -9,6 +9,7 @@ mod acquisitions;
 mod children;
 mod locks;
 mod misuses;
+mod monitors;
 mod orders;
 mod shared;
 mod stacks;
@@ -20,6 +21,7 @@ use super::checks::abandoned::Abandoned;
 use super::checks::declared_orders::DeclaredOrders;
 use super::checks::handed_on::HandedOn;
 use super::checks::left_held::LeftHolds;
+use super::checks::monitors::Monitors;
 use super::checks::usage::Usages;
 use super::checks::wait_context::WaitContexts;
 use super::checks::wakeup::Wakeups;
@@ -35,6 +37,7 @@ pub struct Core {
     handed_on: HandedOn,
     holds: Holds,
     left: LeftHolds,
+    monitors: Monitors,
     reclaim: Reclaim,
     usages: Usages,
     wait_contexts: WaitContexts,
@@ -51,6 +54,7 @@ impl Core {
             handed_on: HandedOn::new(),
             holds: Holds::new(),
             left: LeftHolds::new(),
+            monitors: Monitors::new(),
             reclaim: Reclaim::new(),
             usages: Usages::new(),
             wait_contexts: WaitContexts::new(),

@@ -38,6 +38,9 @@ impl Core {
         let thread = unsafe { &mut *state };
         self.next_segment(thread, segment_kind::START, parent_segment, create_stack);
         self.holds.comes_after(&mut self.recorder, thread, parent_segment);
+        if thread.id() > 1 {
+            self.monitors.thread_begins();
+        }
         self.recorder.creation_is_over(parent_segment);
         Some(state)
     }
@@ -59,7 +62,9 @@ impl Core {
     /// Nobody uses `state` afterwards, which came from [`Core::thread_start`].
     pub unsafe fn thread_exit(&mut self, state: *mut ThreadState, now_ns: u64) {
         // SAFETY: by contract nobody else uses `state`; the state came from `thread_start`.
-        self.holds.hand_on(&mut self.recorder, unsafe { &mut *state });
+        let thread = unsafe { &mut *state };
+        self.monitors.thread_ends(&mut self.recorder, thread);
+        self.holds.hand_on(&mut self.recorder, thread);
         // SAFETY: by our contract nobody uses `state` afterwards, and the reference made above has
         // ended. `thread_start` has it from `thread_begins`.
         unsafe { self.recorder.thread_ends(state, now_ns) };

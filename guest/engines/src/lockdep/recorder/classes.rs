@@ -32,6 +32,8 @@ pub enum Origin<'a> {
     },
     /// A class of the process this one was forked from.
     Inherited(u32),
+    /// The class of the mutexes of monitors.
+    Monitor(u32),
     /// What the program says.
     Annotated {
         /// The name it gives; none is that of class `base`.
@@ -124,6 +126,12 @@ impl Classes {
                 row.parent = parent;
                 row.wait_type = self.inherited_wait_type(writer, parent);
                 row.key = hash(&[u64::from(parent)]);
+                &[]
+            }
+            Origin::Monitor(mutexes) => {
+                row.origin = class_origin::MONITOR;
+                row.parent = mutexes;
+                row.key = hash(&[u64::from(mutexes)]);
                 &[]
             }
             Origin::Annotated { name, base, subclass, frames } => {

@@ -107,6 +107,15 @@ impl Contexts {
             row.evidence_len = (row.evidence_len + 1).min(EVIDENCE_PER_NODE);
         });
     }
+
+    /// A segment took context `node` with another lock held that was not known then: the piece of evidence is of no segment now.
+    pub(super) fn withdraw(&mut self, writer: &mut Writer, node: u32, segment: u32) {
+        let key = evidence_key(node, segment);
+        if let Some(id) = self.evidence.get(writer, key) {
+            writer.set::<Evidence>(id, |row| &mut row.segment, 0);
+            self.evidence.remove(writer, key);
+        }
+    }
 }
 
 fn evidence_key(node: u32, segment: u32) -> u64 {

@@ -260,6 +260,11 @@ impl Recorder {
         self.contexts.attest(&mut self.writer, node, segment);
     }
 
+    /// Records that `segment` did not take context `node`: more was held.
+    pub(crate) fn withdraw(&mut self, node: u32, segment: u32) {
+        self.contexts.withdraw(&mut self.writer, node, segment);
+    }
+
     /// Which locks on the path up to `parent`, all held by the thread, only it knows: bits for
     /// [`Node::flags`].
     fn new_on_path(&self, thread: &ThreadState, parent: u32) -> u16 {

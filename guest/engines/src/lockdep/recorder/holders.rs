@@ -31,8 +31,8 @@ impl Recorder {
     pub(crate) fn holder_in(&self, from: u64, to: u64) -> Option<Holder> {
         for thread in self.live() {
             for (_, held) in thread.held() {
-                let is_lock =
-                    held.flags & held_flag::IN_COND_WAIT == 0 && held.mode & mode::ONCE == 0;
+                const NONE: u16 = held_flag::IN_COND_WAIT | held_flag::MONITOR;
+                let is_lock = held.flags & NONE == 0 && held.mode & mode::ONCE == 0;
                 if from <= held.addr && held.addr < to && held.addr != 0 && is_lock {
                     let stack = self.stack_of(held.node);
                     let ident = Ident::new(held.inst, held.class);
@@ -49,7 +49,8 @@ impl Recorder {
     pub(crate) fn held_by_others(&self, own: u32, mut f: impl FnMut(u32, &Held, u64)) {
         for thread in self.live().filter(|thread| thread.id() != own) {
             for (_, held) in thread.held() {
-                if held.is_held() && held.flags & held_flag::IN_COND_WAIT == 0 {
+                const NONE: u16 = held_flag::IN_COND_WAIT | held_flag::MONITOR;
+                if held.is_held() && held.flags & NONE == 0 {
                     f(thread.id(), &held, self.call_of(&held));
                 }
             }

@@ -33,6 +33,13 @@ impl Cache {
         (slot.node, slot.key == key)
     }
 
+    /// Forgets a chain.
+    pub(crate) fn forget(&mut self, key: u64) {
+        if self.look_up(key).1 {
+            self.slots[index(key)] = Slot { key: 0, node: 0, reserved: 0 };
+        }
+    }
+
     /// Remembers a chain, and may overwrite another.
     pub(crate) fn remember(&mut self, key: u64, node: u32) {
         self.slots[index(key)] = Slot { key, node, reserved: 0 };

@@ -22,6 +22,10 @@ use crate::lockdep::acquire::Ident;
 /// it.
 pub(crate) const CLOSER: u32 = 1 << 31;
 
+/// [`Held::flags`]: a section that takes a monitor, unless the thread signals in it.
+pub(crate) const TAKES: u16 = 1 << 5;
+/// [`Held::flags`]: a section that releases one.
+pub(crate) const RELEASES: u16 = 1 << 6;
 /// [`Held::flags`]: its last owner died, as this one knows.
 pub(crate) const OWNER_DIED: u16 = 1 << 7;
 /// [`Held::flags`]: has a [`Hold`].
@@ -219,7 +223,8 @@ unsafe impl Entry for Held {
 }
 
 /// The flags that matter when the lock is released for good.
-const MATTERS_AT_RELEASE: u16 = LEFT | LENT | PASSING | ON_TRIAL | PINNED | INCONSISTENT;
+const MATTERS_AT_RELEASE: u16 =
+    LEFT | TAKES | RELEASES | LENT | PASSING | ON_TRIAL | PINNED | INCONSISTENT;
 
 /// Sets a flag of the entry.
 pub(crate) fn mark(held: &mut Held, flag: u16) {

@@ -275,6 +275,11 @@ impl ThreadState {
         unsafe { &mut *(self.row.cache as *mut Cache) }.remember(key, node);
     }
 
+    pub(crate) fn forget(&mut self, key: u64) {
+        // SAFETY: as in `remember`, the cache belongs to this thread, which is the one that runs.
+        unsafe { &mut *(self.row.cache as *mut Cache) }.forget(key);
+    }
+
     /// Reserves the entry of a lock about to be acquired. Returns false if the array is full: make
     /// room with [`crate::lockdep::Core::grow_held`], then probe and reserve again.
     #[inline(always)]

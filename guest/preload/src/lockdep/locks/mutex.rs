@@ -14,7 +14,7 @@ use crate::lock_id::identity::{self, Birth, is_locked, kind_of, mutex_kind};
 use crate::lock_id::{first_use, inherited};
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::watch::{self, Blocking};
-use crate::lockdep::{fast_path, misuse, release};
+use crate::lockdep::{fast_path, misuse, monitors, release};
 use crate::os::{sys, tls};
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
@@ -97,7 +97,12 @@ unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c
     let blocking = || unsafe { Blocking { relock_fails: false, owner: owner_here(m) } };
     // SAFETY: the next `pthread_mutex_lock` gets the program's own `m` unchanged, as without us.
     let block = move || unsafe { real::pthread_mutex_lock(m) };
-    watch::contended(thread, m as u64, result, blocking, block)
+    let result = watch::contended(thread, m as u64, result, blocking, block);
+    if result == 0 {
+        // SAFETY: the program's own mutex, which the thread has taken.
+        unsafe { monitors::entered(m, thread) };
+    }
+    result
 }
 
 /// As [`lock`], past wrappers that may have a frame pointer. It is jumped to, as the last thing
@@ -269,7 +274,13 @@ unsafe fn acquire(
     // SAFETY: the caller promises its mutex, and the stub's `back`, as both functions ask.
     unsafe {
         match kind & mutex_kind::SPECIAL {
-            0 => acquire_plain(m, thread, lock, back, relock_fails, block),
+            0 => {
+                let result = acquire_plain(m, thread, lock, back, relock_fails, block);
+                if result == 0 {
+                    monitors::entered(m, thread);
+                }
+                result
+            }
             _ => acquire_special(m, thread, lock, back, relock_fails, block),
         }
     }
@@ -423,6 +434,10 @@ unsafe fn trylock_slow(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
         // What could not be recorded is not held.
         if kind & mutex_kind::ROBUST != 0 && thread.find(m as u64).is_some() {
             thread.mark_robust(result == libc::EOWNERDEAD);
+        }
+        if result == 0 {
+            // SAFETY: the program's own mutex, which the thread has taken.
+            unsafe { monitors::entered(m, thread) };
         }
     }
     match result {

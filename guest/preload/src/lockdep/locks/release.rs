@@ -6,7 +6,7 @@ use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::finding_kind;
 
 use crate::callsite;
-use crate::lockdep::{left_held, misuse};
+use crate::lockdep::{left_held, misuse, monitors};
 use crate::recorder::state;
 
 /// The slow path of a release of the innermost held lock: the call failed, or the entry says that
@@ -48,10 +48,14 @@ pub fn any(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     hands_over(thread, address);
     callsite::released(thread, address);
     left_held::released(thread, address);
+    let section = thread.section(address);
     if !thread.release(address)
         && let Some(ident) = ident
     {
         misuse::bad_unlock(thread, address, ident, true);
+    }
+    if let Some((mutex, section)) = section {
+        monitors::left(thread, address, mutex, section);
     }
 }
 

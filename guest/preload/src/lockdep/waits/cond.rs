@@ -11,7 +11,9 @@ use lockwright_ledger::rows::{Held, event, finding_kind, held_flag, mode};
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
-use crate::lockdep::{cond_waits, handed_on, left_held, misuse, release, taken_signals, watch};
+use crate::lockdep::{
+    cond_waits, handed_on, left_held, misuse, monitors, release, taken_signals, watch,
+};
 use crate::os::{time, tls};
 use crate::recorder::state;
 use crate::stack::python;
@@ -43,6 +45,7 @@ static IS_KEPT: AtomicBool = AtomicBool::new(false);
 pub fn signalled(c: Cond, site: u64, to_all: bool) {
     let Some(thread) = watch::thread() else { return };
     thread.did(event::SIGNAL);
+    monitors::signals(thread);
     if !thread.is_idle() && thread.in_signal() == 0 {
         holding(thread, c as u64);
     }
@@ -134,6 +137,7 @@ pub fn begin() {
     MUTEXES.clear();
     taken_signals::begin();
     handed_on::begin();
+    monitors::begin();
 }
 
 /// A condition variable is waited on with this mutex.
@@ -206,6 +210,7 @@ pub unsafe fn wait(
     let waits = enter(thread, c, m, lock.ident);
     let begun = taken_signals::waits(thread, c as u64, node, lock.ident, site);
     let since = handed_on::now();
+    let section = monitors::waits(thread, m as u64, timed != 0);
     thread.wait_begin(&lock, node);
     let wait = || wait(node);
     let result = match thread.depth() {
@@ -220,10 +225,12 @@ pub unsafe fn wait(
         _ => {
             callsite::given_up(thread, m as u64);
             thread.release(m as u64);
+            monitors::blocks(thread, m as u64, lock.ident, section);
             nested(thread, m as u64, lock.ident, site, wait)
         }
     };
     thread.wait_end();
+    monitors::woken(thread, m as u64, timed != 0, result, section);
     if let Some(word) = waits {
         cond_waits::leave(word, result == 0);
     }

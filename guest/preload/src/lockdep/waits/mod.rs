@@ -5,4 +5,5 @@ pub mod cond_waits;
 pub mod futex;
 pub mod handed_on;
 pub mod handovers;
+pub mod monitors;
 pub mod taken_signals;

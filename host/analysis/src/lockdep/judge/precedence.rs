@@ -101,7 +101,7 @@ impl Precedence {
             }
         }
         for (order, Evidence { node: id, segment, .. }) in model.ledger.rows::<Evidence>() {
-            let Some(node) = model.trie.node(id) else { continue };
+            let Some(node) = model.trie.node(id).filter(|_| segment != 0) else { continue };
             let taken = Taken { node: id, segment, order };
             this.by_segment.entry(segment).or_default().push(taken);
             let is_had = node.mode & mode::TIMED == 0 && node.flags & node_flag::IN_HANDLER == 0;
@@ -120,7 +120,9 @@ impl Precedence {
         for (id, row) in model.ledger.rows::<Segment>().filter(|(_, row)| row.prev != 0) {
             this.next.insert(row.prev, id);
         }
-        for (_, hold) in model.ledger.rows::<Hold>() {
+        let none = model.trie.no_monitors();
+        let holds = model.ledger.rows::<Hold>();
+        for (_, hold) in holds.filter(|(_, hold)| !none.contains(&hold.class)) {
             this.holds.entry(hold.thread).or_default().push(hold);
         }
         this

@@ -29,6 +29,9 @@ pub enum Does {
     Unknown,
 }
 
+/// The wait of C++ on a condition variable, which is given a guard.
+pub const GUARDED_WAIT: &str = "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE";
+
 /// What functions do, by their names in symbol tables.
 const FUNCTIONS: &[(Does, &[&str])] = &[
     (
@@ -77,7 +80,7 @@ const FUNCTIONS: &[(Does, &[&str])] = &[
             "mtx_unlock",
         ],
     ),
-    (Does::WaitsWithout, &["pthread_cond_wait"]),
+    (Does::WaitsWithout, &["pthread_cond_wait", "cnd_wait", GUARDED_WAIT]),
     (
         Does::Nothing,
         &[
@@ -158,34 +161,42 @@ impl Imports {
         Self { slots, own, stubs: stubs.collect() }
     }
 
-    /// What the function at an address does; a stub does what it jumps to.
-    fn at(&self, target: u64) -> Does {
+    /// The name of the function at an address; a stub is what it jumps to.
+    fn at(&self, target: u64) -> Option<&str> {
         if let Some(name) = self.own.get(&target) {
-            return does(name);
+            return Some(name);
         }
-        let Some(stub) = self.stubs.iter().find(|stub| stub.has(target)) else {
-            return Does::Unknown;
-        };
+        let stub = self.stubs.iter().find(|stub| stub.has(target))?;
         // `endbr64`, and a jump by the slot.
         let instructions = stub.decoder(target).into_iter().flatten().take(2);
         let mut jumps = instructions.filter(|it| it.flow_control() == FlowControl::IndirectBranch);
-        jumps.next().map_or(Does::Unknown, |jump| self.by_slot(&jump))
+        self.by_slot(&jumps.next()?)
     }
 
-    /// What an indirect call or jump does.
-    fn by_slot(&self, call: &Instruction) -> Does {
+    /// The name of what an indirect call or jump goes to.
+    fn by_slot(&self, call: &Instruction) -> Option<&str> {
         let is_slot = call.op0_kind() == OpKind::Memory && call.is_ip_rel_memory_operand();
-        let slot = is_slot.then(|| call.ip_rel_memory_address());
-        slot.and_then(|slot| self.slots.get(&slot)).map_or(Does::Unknown, |name| does(name))
+        let slot = is_slot.then(|| call.ip_rel_memory_address())?;
+        self.slots.get(&slot).map(String::as_str)
     }
 
-    /// What a call, or a jump out of the function, does.
-    pub fn of(&self, call: &Instruction) -> Does {
+    /// The name of what a call, or a jump out of the function, goes to.
+    fn name(&self, call: &Instruction) -> Option<&str> {
         match call.flow_control() {
             FlowControl::Call | FlowControl::UnconditionalBranch => {
                 self.at(call.near_branch_target())
             }
             _ => self.by_slot(call),
         }
+    }
+
+    /// Whether a call, or a jump out of the function, goes to the function of that name.
+    pub fn is(&self, call: &Instruction, name: &str) -> bool {
+        self.name(call) == Some(name)
+    }
+
+    /// What a call, or a jump out of the function, does.
+    pub fn of(&self, call: &Instruction) -> Does {
+        self.name(call).map_or(Does::Unknown, does)
     }
 }

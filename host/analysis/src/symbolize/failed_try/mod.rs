@@ -6,6 +6,7 @@
 //! place, or returns. A call of an unknown function ends it, too, as that may release other locks. Only code for x86-64 is read.
 
 mod called;
+mod flag;
 mod follows;
 mod function;
 mod releases;
@@ -20,6 +21,7 @@ use object::read::Object;
 
 use super::elf::with_elf_and_file;
 use called::Imports;
+use flag::Flag;
 pub use follows::FailedTry;
 use function::{Function, MOST_BYTES};
 use releases::Code;
@@ -40,6 +42,20 @@ pub fn releases(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Optio
     with_elf_and_file(path, |elf, file| {
         let code = code_at(elf, file, offset, function)?;
         Code::new(elf, file).releases(&code)
+    })?
+}
+
+/// Whether the function that the call which returns to `offset` is in waits for a flag behind the mutex that it has taken by that;
+/// `None` if it returns with the mutex, or its code does not say.
+pub fn waits_for_flag(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<bool> {
+    with_elf_and_file(path, |elf, file| {
+        let code = code_at(elf, file, offset, function)?;
+        let imports = Imports::new(elf, file);
+        match Walk::new(&code, &imports).flag_after(offset, &mut Code::new(elf, file))? {
+            Flag::Waits => Some(true),
+            Flag::None => Some(false),
+            Flag::Returns => None,
+        }
     })?
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use iced_x86::{FlowControl, Instruction};
 use object::read::Object;
 
-use super::called::{Does, Imports};
+use super::called::{Does, GUARDED_WAIT, Imports};
 use super::function::{Function, MOST_BYTES, unwound};
 
 /// Calls from a function to the unlock, one by the other.
@@ -21,6 +21,8 @@ const MOST_FUNCTIONS: usize = 32;
 struct Effects {
     takes: bool,
     releases: bool,
+    /// It waits on a condition variable.
+    waits: bool,
     /// Some of its calls are not known.
     is_partly_unknown: bool,
 }
@@ -46,6 +48,23 @@ impl<'a, 'data, O: Object<'data>> Code<'a, O> {
         (effects.releases || !effects.is_partly_unknown).then_some(effects.releases)
     }
 
+    /// Whether a call waits with the mutex of a guard.
+    pub fn waits_by_guard(&self, call: &Instruction) -> bool {
+        self.imports.is(call, GUARDED_WAIT)
+    }
+
+    /// What a call, or a jump out of a function, does to a lock that is held: it releases that, or waits without it.
+    pub fn does(&mut self, call: &Instruction) -> Does {
+        match self.imports.of(call) {
+            Does::Unknown => match self.called(call, MOST_CALLS) {
+                Effects { waits: true, takes: false, .. } => Does::WaitsWithout,
+                Effects { releases: true, takes: false, .. } => Does::Releases,
+                _ => Does::Unknown,
+            },
+            known => known,
+        }
+    }
+
     fn effects(&mut self, function: &Function, depth: u32) -> Effects {
         let mut effects = Effects::default();
         for instruction in function.decoder(function.start).into_iter().flatten() {
@@ -59,11 +78,13 @@ impl<'a, 'data, O: Object<'data>> Code<'a, O> {
             match self.imports.of(&instruction) {
                 Does::Releases => effects.releases = true,
                 Does::Tries | Does::Waits | Does::WaitsForATime => effects.takes = true,
-                Does::WaitsWithout | Does::Nothing | Does::Ends => {}
+                Does::WaitsWithout => effects.waits = true,
+                Does::Nothing | Does::Ends => {}
                 Does::Unknown => {
                     let called = self.called(&instruction, depth);
                     effects.takes |= called.takes;
                     effects.releases |= called.releases && !called.takes;
+                    effects.waits |= called.waits;
                     effects.is_partly_unknown |= called.is_partly_unknown;
                 }
             }

@@ -15,7 +15,7 @@ const MOST_STEPS: usize = 5_000;
 
 /// What is known at an instruction.
 #[derive(Clone, Default)]
-struct State {
+pub struct State {
     registers: HashMap<Register, Value>,
     /// By address.
     slots: HashMap<Value, Value>,
@@ -29,10 +29,10 @@ struct State {
 
 /// A walk through a function.
 pub struct Walk<'a> {
-    code: &'a Function,
+    pub(super) code: &'a Function,
     imports: &'a Imports,
-    values: Values,
-    info: InstructionInfoFactory,
+    pub(super) values: Values,
+    pub(super) info: InstructionInfoFactory,
 }
 
 impl<'a> Walk<'a> {
@@ -43,15 +43,26 @@ impl<'a> Walk<'a> {
 
     /// What follows the try that returns to `offset`; `None` if there is none.
     pub fn after(mut self, offset: u64) -> Option<FailedTry> {
+        let (mut state, call) = self.up_to(offset)?;
+        if self.imports.of(&call) != Does::Tries {
+            return None;
+        }
+        let lock = self.register(&mut state, Register::RDI);
+        self.called(&mut state);
+        let result = self.values.new_one();
+        state.registers.insert(Register::RAX, result);
+        Some(self.follow(offset, state, lock, result))
+    }
+
+    /// What is known at the call that returns to `offset`, and that call; `None` if there is none.
+    pub(super) fn up_to(&mut self, offset: u64) -> Option<(State, Instruction)> {
         let mut state = State::default();
-        let mut found = None;
         for instruction in self.code.decoder(self.code.start)? {
             if instruction.next_ip() == offset {
-                found = (self.imports.of(&instruction) == Does::Tries).then_some(instruction);
-                break;
+                return Some((state, instruction));
             }
             if instruction.is_invalid() || instruction.ip() >= offset {
-                break;
+                return None;
             }
             // As if every instruction before it were on the way.
             match instruction.flow_control() {
@@ -59,12 +70,7 @@ impl<'a> Walk<'a> {
                 _ => self.step(&mut state, &instruction),
             }
         }
-        found?;
-        let lock = self.register(&mut state, Register::RDI);
-        self.called(&mut state);
-        let result = self.values.new_one();
-        state.registers.insert(Register::RAX, result);
-        Some(self.follow(offset, state, lock, result))
+        None
     }
 
     /// Follows every way from the try that returned to `from` and has failed to take `lock`.
@@ -155,13 +161,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn register(&mut self, state: &mut State, register: Register) -> Value {
+    pub(super) fn register(&mut self, state: &mut State, register: Register) -> Value {
         let full = register.full_register();
         *state.registers.entry(full).or_insert_with(|| self.values.of(Made::First(full)))
     }
 
     /// The address of a memory operand, if it is one of a register and a number.
-    fn address(&mut self, state: &mut State, instruction: &Instruction) -> Option<Value> {
+    pub(super) fn address(
+        &mut self,
+        state: &mut State,
+        instruction: &Instruction,
+    ) -> Option<Value> {
         if instruction.is_ip_rel_memory_operand() {
             return Some(self.values.of(Made::Constant(instruction.ip_rel_memory_address())));
         }
@@ -180,7 +190,12 @@ impl<'a> Walk<'a> {
     }
 
     /// What an operand has.
-    fn operand(&mut self, state: &mut State, instruction: &Instruction, at: u32) -> Option<Value> {
+    pub(super) fn operand(
+        &mut self,
+        state: &mut State,
+        instruction: &Instruction,
+        at: u32,
+    ) -> Option<Value> {
         match instruction.op_kind(at) {
             OpKind::Register => Some(self.register(state, instruction.op_register(at))),
             OpKind::Memory => {
@@ -196,7 +211,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A function was called: what it may change is not known any more.
-    fn called(&mut self, state: &mut State) {
+    pub(super) fn called(&mut self, state: &mut State) {
         use Register::{R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI};
         for register in [RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11] {
             state.registers.insert(register, self.values.new_one());
@@ -205,7 +220,7 @@ impl<'a> Walk<'a> {
     }
 
     /// An instruction that only computes or moves.
-    fn step(&mut self, state: &mut State, instruction: &Instruction) {
+    pub(super) fn step(&mut self, state: &mut State, instruction: &Instruction) {
         let mnemonic = instruction.mnemonic();
         let moved = match mnemonic {
             Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsxd | Mnemonic::Movsx => {

@@ -55,12 +55,9 @@ const fn parking_lot(help: &'static [&'static str], is_in: fn(&Contents) -> bool
     }
 }
 
-/// Locks of Boost that are made of a pthread mutex, a condition and a flag.
-const BOOST: &str = "boost::timed_mutex, recursive_timed_mutex and shared_mutex are flags behind a mutex that is released at once; boost::mutex and recursive_mutex are seen";
-const BOOST_HELP: &[&str] = &[
-    "use std::timed_mutex, std::recursive_timed_mutex and std::shared_mutex while you check",
-    ANNOTATE,
-];
+/// Locks of Boost that are made of a pthread mutex, conditions and flags, and have readers.
+const BOOST: &str = "boost::shared_mutex is flags and a count behind a mutex that is released at once; boost::mutex and recursive_mutex are seen, and by check timed_mutex and recursive_timed_mutex";
+const BOOST_HELP: &[&str] = &["use std::shared_mutex while you check", ANNOTATE];
 const BOOST_FILES: &[&str] = &["libboost_thread.so"];
 
 fn has_parking_lot(module: &Contents) -> bool {
@@ -121,7 +118,7 @@ const SORTS: &[Hidden] = &[
         help: BOOST_HELP,
         is_certain: true,
         waits: false,
-        is_in: |module| module.has(Mark::BoostMonitor) && !is_library(module, BOOST_FILES),
+        is_in: |module| module.has(Mark::BoostShared) && !is_library(module, BOOST_FILES),
     },
     Hidden {
         id: "cxx-atomic-wait",

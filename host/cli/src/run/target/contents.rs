@@ -65,8 +65,8 @@ pub enum Mark {
     Haskell,
     /// Rust's tokio.
     Tokio,
-    /// Locks of Boost that are made of a mutex, a condition and a flag.
-    BoostMonitor,
+    /// Boost's shared_mutex, which is made of a mutex, conditions and flags.
+    BoostShared,
 }
 
 use Mark::*;
@@ -164,9 +164,7 @@ const TEXTS: &[(&[u8], Mark)] = &[
     (b"lockwright_acquired", Tells),
     (b"blocked indefinitely in an MVar operation", Haskell),
     (b"/tokio-1.", Tokio),
-    (b"boost:: timed_mutex constructor failed", BoostMonitor),
-    (b"boost:: recursive_timed_mutex constructor failed", BoostMonitor),
-    (b"boost::shared_mutex::state_data::", BoostMonitor),
+    (b"boost::shared_mutex::state_data::", BoostShared),
 ];
 
 /// Parts of mangled names.
@@ -174,9 +172,7 @@ const PARTS: &[(&str, Mark)] = &[
     ("parking_lot_core", ParkingLot),
     ("5tokio7runtime", Tokio),
     ("5tokio4sync", Tokio),
-    ("5boost11timed_mutex", BoostMonitor),
-    ("5boost21recursive_timed_mutex", BoostMonitor),
-    ("5boost12shared_mutex", BoostMonitor),
+    ("5boost12shared_mutex", BoostShared),
 ];
 
 /// The minor version of Rust 1 whose std first had locks of its own on Linux.
