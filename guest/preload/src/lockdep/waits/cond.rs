@@ -210,7 +210,8 @@ pub unsafe fn wait(
     let waits = enter(thread, c, m, lock.ident);
     let begun = taken_signals::waits(thread, c as u64, node, lock.ident, site);
     let since = handed_on::now();
-    let section = monitors::waits(thread, m as u64, timed != 0);
+    // SAFETY: the caller promises its mutex.
+    let section = unsafe { monitors::waits(thread, m, timed != 0) };
     thread.wait_begin(&lock, node);
     let wait = || wait(node);
     let result = match thread.depth() {
@@ -230,7 +231,8 @@ pub unsafe fn wait(
         }
     };
     thread.wait_end();
-    monitors::woken(thread, m as u64, timed != 0, result, section);
+    // SAFETY: the same.
+    unsafe { monitors::woken(thread, m, timed != 0, result, section) };
     if let Some(word) = waits {
         cond_waits::leave(word, result == 0);
     }

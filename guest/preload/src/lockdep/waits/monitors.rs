@@ -83,7 +83,7 @@ fn ends(class: u32) {
 #[inline(always)]
 pub unsafe fn entered(m: *const pthread_mutex_t, thread: &mut ThreadState) {
     // SAFETY: the caller promises its mutex.
-    if ARE_ANY.load(Relaxed) && unsafe { identity::is_for_slow_path(m) } {
+    if unsafe { is_reported(m) } {
         // SAFETY: the same.
         unsafe { enters(m, thread) };
     }
@@ -108,12 +108,30 @@ unsafe fn enters(m: *const pthread_mutex_t, thread: &mut ThreadState) {
     }
 }
 
-/// The thread is about to wait on a condition variable with the mutex at `m`. For [`woken`] and [`blocks`].
-pub fn waits(thread: &mut ThreadState, m: u64, is_timed: bool) -> Option<u32> {
-    if !ARE_ANY.load(Relaxed) {
+/// Sections of the mutex are reported. Most waits are with others, and need not ask the engine.
+///
+/// # Safety
+/// `m` points to the caller's mutex.
+#[inline(always)]
+unsafe fn is_reported(m: *const pthread_mutex_t) -> bool {
+    // SAFETY: the caller promises its mutex.
+    ARE_ANY.load(Relaxed) && unsafe { identity::is_for_slow_path(m) }
+}
+
+/// The thread is about to wait on a condition variable with the mutex `m`. For [`woken`] and [`blocks`].
+///
+/// # Safety
+/// `m` points to the caller's mutex.
+pub unsafe fn waits(
+    thread: &mut ThreadState,
+    m: *const pthread_mutex_t,
+    is_timed: bool,
+) -> Option<u32> {
+    // SAFETY: the caller promises its mutex.
+    if !unsafe { is_reported(m) } {
         return None;
     }
-    state::with_core(|core| core.monitor_waits(thread, m, is_timed)).flatten()
+    state::with_core(|core| core.monitor_waits(thread, m as u64, is_timed)).flatten()
 }
 
 /// It has given the mutex up and keeps other locks.
@@ -124,13 +142,24 @@ pub fn blocks(thread: &mut ThreadState, m: u64, mutex: Ident, section: Option<u3
 }
 
 /// The wait is over, which has returned `result`.
-pub fn woken(thread: &mut ThreadState, m: u64, is_timed: bool, result: i32, section: Option<u32>) {
-    if !ARE_ANY.load(Relaxed) {
+///
+/// # Safety
+/// `m` points to the caller's mutex.
+pub unsafe fn woken(
+    thread: &mut ThreadState,
+    m: *const pthread_mutex_t,
+    is_timed: bool,
+    result: i32,
+    section: Option<u32>,
+) {
+    // The mutex may have become a candidate meanwhile.
+    // SAFETY: the caller promises its mutex.
+    if section.is_none() && !unsafe { is_reported(m) } {
         return;
     }
     let (how, stack) = ((is_timed, result != 0), section.unwrap_or(0));
     state::with_core(|core| {
-        core.monitor_woken(thread, m, how, stack, &mut python::capture);
+        core.monitor_woken(thread, m as u64, how, stack, &mut python::capture);
     });
 }
 
