@@ -75,7 +75,7 @@ fn return_codes_and_errno() {
     let watched = check_with(&["--exit-code", "0"], &program).run();
     assert_eq!(watched.text(), natively.text());
     assert_eq!(watched.code(), natively.code(), "{}", watched.stderr);
-    let on_purpose = ["held-lock-destroyed", "bad-unlock-balance"];
+    let on_purpose = ["held-lock-destroyed", "bad-unlock-balance", "unlock-inconsistent"];
     assert!(
         watched
             .verdicts()

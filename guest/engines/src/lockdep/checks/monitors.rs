@@ -119,8 +119,8 @@ struct Log {
 pub(crate) struct Monitors {
     /// File offset of the slots, 0 as long as there are none: they lie in the ledger's space, as most processes have none.
     table: u64,
-    /// File offsets of the logs, likewise. That of a thread is by its number.
-    logs: [u64; LOGS],
+    /// File offset of those of [`LOGS`] logs, likewise; 0 for a log that there is not. That of a thread is by its number.
+    logs: u64,
     /// There has been more than one thread.
     is_on: bool,
     /// By address of a mutex: its slot. By class of mutexes: that of their monitors, and how many sections and candidates of it
@@ -155,7 +155,7 @@ enum Earlier {
 
 impl Monitors {
     pub(crate) const fn new() -> Self {
-        Self { table: 0, logs: [0; LOGS], is_on: false, index: Index::new(), slots: 0 }
+        Self { table: 0, logs: 0, is_on: false, index: Index::new(), slots: 0 }
     }
 
     /// A thread begins that is not the first: from now on what threads do is noted.
@@ -163,8 +163,18 @@ impl Monitors {
         self.is_on = true;
     }
 
+    /// Where the file offset of the thread's log is.
+    fn place_of_log(&self, writer: &Writer, thread: &ThreadState) -> *mut u64 {
+        let at = thread.id() as usize % LOGS * size_of::<u64>();
+        writer.at(self.logs + at as u64).cast()
+    }
+
     fn log<'a>(&self, writer: &Writer, thread: &ThreadState) -> Option<&'a mut Log> {
-        let log = self.logs[thread.id() as usize % LOGS];
+        if self.logs == 0 {
+            return None;
+        }
+        // SAFETY: one of the integers that `note` has made room for. The core's lock is held.
+        let log = unsafe { self.place_of_log(writer, thread).read() };
         // SAFETY: integers, of which any will do, in an extent that stays mapped. The core's lock is held, and no method keeps
         // the reference while it calls another that makes one of the same log.
         let log = unsafe { (log != 0).then(|| &mut *writer.at(log).cast::<Log>()) }?;
@@ -182,11 +192,16 @@ impl Monitors {
         if !self.is_on {
             return;
         }
-        let at = &mut self.logs[thread.id() as usize % LOGS];
+        if self.logs == 0 {
+            self.logs = writer.alloc(LOGS * size_of::<u64>()).unwrap_or(0);
+        }
+        if self.logs == 0 {
+            return;
+        }
+        // SAFETY: one of the integers that there is room for. The core's lock is held.
+        let at = unsafe { &mut *self.place_of_log(writer, thread) };
         if *at == 0 {
             let Some(log) = writer.alloc(size_of::<Log>()) else { return };
-            // SAFETY: as long as a log, and nobody else's.
-            unsafe { writer.at(log).write_bytes(0, size_of::<Log>()) };
             *at = log;
         }
         // SAFETY: as in `log`.
