@@ -4,7 +4,7 @@ use lockwright_engines::lockdep::{Acquire, Cache, Core, Ident, Origin, ThreadSta
 use lockwright_ledger::rows::{Held, Thread, lock_kind};
 use lockwright_ledger::{Writer, layout::PAGE};
 
-const PAGES: usize = 80;
+const PAGES: usize = 96;
 
 struct Host {
     core: Core,
@@ -112,7 +112,7 @@ fn a_child_takes_nothing_that_its_parent_remembers_for_known() {
 /// In a ledger that has no room for what each needs while it lives.
 #[test]
 fn threads_go_on_in_the_memory_of_those_that_ended() {
-    const THREADS: u32 = 48;
+    const THREADS: u32 = 58;
     const DEPTH: u64 = 40;
     assert!(size_of::<Cache>() * THREADS as usize > 2 * PAGES * PAGE);
     let mut host = Host::new();

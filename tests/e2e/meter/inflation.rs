@@ -50,7 +50,8 @@ fn no_hold_is_longer_than_by_what_a_pair_costs() {
         if planted - plain < 1.25 * pair {
             return Err(format!("{said}: holds longer by two pairs are not seen: {planted:.0} ns"));
         }
-        match metered - plain <= 1.25 * pair {
+        // Nearer to one pair than to two: the medians are those of a histogram, whose steps are a pair's cost, too.
+        match metered - plain <= 1.5 * pair {
             true => Ok(()),
             false => Err(said),
         }

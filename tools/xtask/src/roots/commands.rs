@@ -76,7 +76,6 @@ pub const COMMANDS: &[Command] = &[
                 "misuse::",
                 "onces::",
                 "processes::",
-                "python_lines::",
                 "readers::",
                 "semaphores::",
                 "stories::",
@@ -87,14 +86,7 @@ pub const COMMANDS: &[Command] = &[
         )],
         short: &[(
             EndToEnd,
-            &[
-                "golden::deadlocked",
-                "golden::likely",
-                "children::",
-                "python_lines::",
-                "waits::",
-                "wakeups::",
-            ],
+            &["golden::deadlocked", "golden::likely", "children::", "waits::", "wakeups::"],
         )],
     },
     Command {
