@@ -95,6 +95,9 @@ pub const OWNED_BY_C_STACK: u8 = 3;
 /// As much of `_PyRuntime` as [`Layout::agrees`] reads, in bytes.
 pub const OFFSETS_BYTES: usize = 384;
 
+/// Bytes of an instruction.
+const INSTRUCTION_BYTES: u64 = 2;
+
 /// What `_PyRuntime` begins with if its offsets follow.
 const COOKIE: &[u8] = b"xdebugpy";
 
@@ -191,6 +194,12 @@ impl Layout {
         }
     }
 
+    /// The number of an instruction of the code at `code`. `None` before the first one: the function is only just being called.
+    pub fn instruction(&self, code: u64, instruction: u64) -> Option<u64> {
+        let bytes = instruction.wrapping_sub(code.wrapping_add(self.code.instructions)) as i64;
+        u64::try_from(bytes).ok().map(|bytes| bytes / INSTRUCTION_BYTES)
+    }
+
     /// The frame that a thread runs, by the address of its state. `word` reads a word of the process's memory.
     pub fn innermost(&self, state: u64, mut word: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
         let Thread { cframe, current_frame, .. } = self.thread;
@@ -226,6 +235,14 @@ mod tests {
         runtime[16] = 1;
         assert!(!layout.agrees(&runtime), "free-threaded");
         assert!(Layout::of(0x030b_07f0).unwrap().agrees(&[0; OFFSETS_BYTES]), "it says nothing");
+    }
+
+    #[test]
+    fn instructions_are_counted_from_the_first() {
+        let layout = Layout::of(0x030b_07f0).unwrap();
+        assert_eq!(layout.instruction(1000, 1000 + 184), Some(0));
+        assert_eq!(layout.instruction(1000, 1000 + 184 + 6), Some(3));
+        assert_eq!(layout.instruction(1000, 1000 + 184 - 2), None, "not yet");
     }
 
     #[test]

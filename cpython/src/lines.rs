@@ -6,9 +6,6 @@ pub const BYTES: u64 = 32;
 /// Bytes that a table has at most.
 pub const MOST_TABLE: u64 = 1 << 18;
 
-/// Bytes of an instruction.
-pub const INSTRUCTION_BYTES: u64 = 2;
-
 /// The line of an instruction, by a table of entries, whose bytes `next` has. Each begins with a byte of bit 7, four bits
 /// of kind and the number of instructions less one; the rest of it has bit 7 clear.
 pub fn of_instruction(

@@ -13,7 +13,7 @@
 use core::ffi::c_void;
 use core::mem::size_of_val;
 
-use lockwright_cpython::lines::{self, BYTES, INSTRUCTION_BYTES, MOST_TABLE};
+use lockwright_cpython::lines::{self, BYTES, MOST_TABLE};
 use lockwright_cpython::text::{HEAD_BYTES, Text, character};
 use lockwright_cpython::{LENGTH, Layout, OWNED_BY_C_STACK, TYPE};
 use lockwright_engines::index::hash;
@@ -235,7 +235,6 @@ fn place(
     python: &Python,
     code: &FrameCode,
 ) -> Option<u64> {
-    let at = &layout.code;
     let FrameCode { file, qualified_name: name, line_table: table, first_line } = *code;
     // Code that is gone may have other code where it was: that has other names, or begins elsewhere.
     let rest = u64::from(first_line) << 1 | u64::from(python.is_entry);
@@ -247,12 +246,9 @@ fn place(
     let file_len = memory.text(layout, file, &mut file_text)?;
     let mut name_text = [0; 256];
     let name_len = memory.text(layout, name, &mut name_text)?;
-    let instruction = python.instruction.wrapping_sub(python.code + at.instructions) as i64
-        / INSTRUCTION_BYTES as i64;
-    // Before the first one: it is only just being called.
-    let line = match u64::try_from(instruction) {
-        Ok(instruction) => memory.line(table, instruction, first_line).unwrap_or(0),
-        Err(_) => first_line,
+    let line = match layout.instruction(python.code, python.instruction) {
+        Some(instruction) => memory.line(table, instruction, first_line).unwrap_or(0),
+        None => first_line,
     };
     let flags = if python.is_entry { interpreted_flag::ENTRY } else { 0 };
     let place =

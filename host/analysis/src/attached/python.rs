@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use lockwright_cpython::lines::{self, BYTES, INSTRUCTION_BYTES, MOST_TABLE};
+use lockwright_cpython::lines::{self, BYTES, MOST_TABLE};
 use lockwright_cpython::text::{HEAD_BYTES, Text, character};
 use lockwright_cpython::{LENGTH, Layout, OFFSETS_BYTES, OWNED_BY_C_STACK, TYPE};
 use object::read::{Object, ObjectSymbol};
@@ -145,12 +145,9 @@ impl<'m, M: Memory> Interpreter<'m, M> {
         }
         let (file, name) = (self.text(field(at.file)?)?, self.text(field(at.qualified_name)?)?);
         let first_line = self.memory.u32(code.wrapping_add(at.first_line as u64))?;
-        let begin = code.wrapping_add(at.instructions);
-        let bytes = instruction.wrapping_sub(begin) as i64;
-        // Before the first one: it is only just being called.
-        let line = match u64::try_from(bytes) {
-            Ok(bytes) => self.line(field(at.line_table)?, bytes / INSTRUCTION_BYTES, first_line),
-            Err(_) => Some(first_line),
+        let line = match self.layout.instruction(code, instruction) {
+            Some(instruction) => self.line(field(at.line_table)?, instruction, first_line),
+            None => Some(first_line),
         };
         Some((file, name, line.unwrap_or(0)))
     }
