@@ -15,6 +15,14 @@ pub const fn known_stack(stack: u32) -> u64 {
     KNOWN | stack as u64
 }
 
+/// What fills in that the stack is recorded as row `stack`, to be borrowed as a [`Capture`].
+pub(crate) fn recorded_as(stack: u32) -> impl FnMut(&mut [u64]) -> usize {
+    move |frames| {
+        frames[0] = known_stack(stack);
+        1
+    }
+}
+
 /// The row of a stack of which the host knows that it is recorded.
 pub(crate) fn known_row(frames: &[u64]) -> Option<u32> {
     match frames {

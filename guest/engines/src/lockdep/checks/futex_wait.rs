@@ -1,10 +1,11 @@
 //! Waits at futexes without a time limit, made with locks held. Which thread is to wake the waiter is
 //! not known, nor whether it needs such a lock first: the reader mentions where there were such waits.
 
-use lockwright_ledger::rows::{Finding, Held, finding_kind, held_flag, mode};
+use lockwright_ledger::rows::{Finding, Held, finding_kind, mode};
 
 use crate::lockdep::acquire::Ident;
 use crate::lockdep::recorder::Recorder;
+use crate::lockdep::thread::entry::NOT_KEPT;
 use crate::lockdep::thread::{FutexWait, Probe, ThreadState};
 
 impl ThreadState {
@@ -23,8 +24,7 @@ impl ThreadState {
 pub(crate) fn waits(recorder: &mut Recorder, thread: &mut ThreadState, wait: &FutexWait) {
     // What has been released is not held, though its entry may still be there.
     thread.close_gaps();
-    const NONE: u16 = held_flag::IN_COND_WAIT | held_flag::MONITOR;
-    let is_kept = |held: &Held| held.is_held() && held.flags & NONE == 0;
+    let is_kept = |held: &Held| held.is_held() && held.flags & NOT_KEPT == 0;
     let Some(held) = thread.held().rfind(is_kept) else { return };
     let node = recorder.held_context(thread);
     let row = recorder.push_misuse(Finding {

@@ -4,8 +4,8 @@
 //!
 //! Most condition variables are none of a lock's: those of queues, events and counters. So a class of mutexes is a candidate
 //! from its first signal on, and is struck off for good once it is used otherwise: a thread signals that has not taken it, or
-//! waits while nobody has it, or waits with a time limit first, or has sections without a signal again and again, or ends with it. What is recorded of a class is
-//! for the reader to accept or to leave out.
+//! waits while nobody has it, or waits with a time limit first, or has sections without a signal again and again, or ends with
+//! it. What is recorded of a class is for the reader to accept or to leave out.
 //!
 //! The sections of a candidate's mutex take the slow path. All that is noted of them here is changed by the thread that has the
 //! mutex, so its order is theirs. That a section ended without a signal is known when the next begins.
@@ -16,7 +16,7 @@
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{self, Class, Held, Node, held_flag, lock_kind, monitor, node_flag};
 
-use crate::capture::{Capture, known_stack};
+use crate::capture::{Capture, recorded_as};
 use crate::index::{Index, hash};
 use crate::lockdep::acquire::{Acquire, Ident};
 use crate::lockdep::recorder::{Origin, Recorder, next_instances};
@@ -350,8 +350,6 @@ impl Monitors {
         if self.table == 0
             && let Some(table) = recorder.writer.alloc(size_of::<[Slot; MOST as usize]>())
         {
-            // SAFETY: as long as the slots, and nobody else's.
-            unsafe { recorder.writer.at(table).write_bytes(0, size_of::<[Slot; MOST as usize]>()) };
             self.table = table;
         }
         let Some(slot) = self.at(&recorder.writer, at) else { return Watch::Ends };
@@ -662,11 +660,7 @@ fn add(
     segment: u32,
     stack: u32,
 ) -> u32 {
-    let mut capture = |frames: &mut [u64]| {
-        frames[0] = known_stack(stack);
-        1
-    };
-    let node = recorder.nested(parent, lock, flags, segment, &mut capture);
+    let node = recorder.nested(parent, lock, flags, segment, &mut recorded_as(stack));
     recorder.attest(node, segment);
     node
 }

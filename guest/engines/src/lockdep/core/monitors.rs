@@ -1,7 +1,7 @@
 //! Sections of mutexes that may be monitors' ([`crate::lockdep::checks::monitors`]).
 
 use super::Core;
-use crate::capture::{Capture, known_stack};
+use crate::capture::{Capture, recorded_as};
 use crate::lockdep::acquire::{Acquire, Ident};
 use crate::lockdep::checks::monitors::Watch;
 use crate::lockdep::thread::{Probe, Section, ThreadState};
@@ -97,10 +97,6 @@ impl Core {
         if probe.is_hit() {
             return probe;
         }
-        let mut capture = |frames: &mut [u64]| {
-            frames[0] = known_stack(stack);
-            1
-        };
-        self.enter(thread, lock, probe, &mut capture)
+        self.enter(thread, lock, probe, &mut recorded_as(stack))
     }
 }

@@ -3,10 +3,11 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::{Held, Lock, Stack, held_flag, lock_flag, mode};
+use lockwright_ledger::rows::{Held, Lock, Stack, lock_flag, mode};
 
 use super::Recorder;
 use crate::lockdep::acquire::{Acquire, Ident};
+use crate::lockdep::thread::entry::NOT_KEPT;
 use crate::lockdep::thread::{ThreadRow, Wait};
 
 /// A thread that holds a lock, and where it took it.
@@ -31,8 +32,7 @@ impl Recorder {
     pub(crate) fn holder_in(&self, from: u64, to: u64) -> Option<Holder> {
         for thread in self.live() {
             for (_, held) in thread.held() {
-                const NONE: u16 = held_flag::IN_COND_WAIT | held_flag::MONITOR;
-                let is_lock = held.flags & NONE == 0 && held.mode & mode::ONCE == 0;
+                let is_lock = held.flags & NOT_KEPT == 0 && held.mode & mode::ONCE == 0;
                 if from <= held.addr && held.addr < to && held.addr != 0 && is_lock {
                     let stack = self.stack_of(held.node);
                     let ident = Ident::new(held.inst, held.class);
@@ -49,8 +49,7 @@ impl Recorder {
     pub(crate) fn held_by_others(&self, own: u32, mut f: impl FnMut(u32, &Held, u64)) {
         for thread in self.live().filter(|thread| thread.id() != own) {
             for (_, held) in thread.held() {
-                const NONE: u16 = held_flag::IN_COND_WAIT | held_flag::MONITOR;
-                if held.is_held() && held.flags & NONE == 0 {
+                if held.is_held() && held.flags & NOT_KEPT == 0 {
                     f(thread.id(), &held, self.call_of(&held));
                 }
             }

@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use lockwright_ledger::rows::Held;
-use lockwright_ledger::rows::held_flag::LEFT;
+use lockwright_ledger::rows::held_flag::{IN_COND_WAIT, LEFT, MONITOR};
 
 use crate::held::{Entry, addr_of, word};
 use crate::lockdep::acquire::Ident;
@@ -22,6 +22,8 @@ use crate::lockdep::acquire::Ident;
 /// it.
 pub(crate) const CLOSER: u32 = 1 << 31;
 
+/// [`Held::flags`]: with one of these it is no lock that the thread keeps, as far as is known.
+pub(crate) const NOT_KEPT: u16 = IN_COND_WAIT | MONITOR;
 /// [`Held::flags`]: a section that takes a monitor, unless the thread signals in it.
 pub(crate) const TAKES: u16 = 1 << 5;
 /// [`Held::flags`]: a section that releases one.

@@ -4,9 +4,8 @@
 //! If the handler takes a lock that its own thread holds, that thread waits for itself. One thread
 //! is enough for it, and which one ran the handler in this run does not matter: a handler runs in
 //! any thread that does not block its signal. Only a lock of a thread's own is another in each of
-//! them. What takes several locks and threads (the kernel's
-//! safe -> unsafe orders and lock inversions) is a cycle and found as one; this module puts such a
-//! cycle into a finding.
+//! them. What takes several locks and threads (the kernel's safe -> unsafe orders and lock
+//! inversions) is a cycle and found as one; this module puts such a cycle into a finding.
 
 use std::collections::{BTreeMap, HashMap};
 
