@@ -126,15 +126,7 @@ pub fn tried(call: Call, had: bool) {
 
 /// The lock is about to be given up. One that was taken where nobody saw it is none of ours.
 pub fn release(lock: u64, site: u64) {
-    // SAFETY: the lock is known by its address alone, so its memory is not touched.
-    unsafe {
-        if lockdep::is_wanted() {
-            user_locks::release_if_held(lock);
-        }
-        if lockmeter::is_wanted() {
-            lockmeter::user_locks::release(lock, site);
-        }
-    }
+    release_checked(lock, site, || false);
 }
 
 /// As [`release`]. `is_free` says that no thread at all holds the lock, and is asked if this thread

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use libc::{CLD_DUMPED, CLD_KILLED, WCOREDUMP, WIFSIGNALED, WTERMSIG, siginfo_t};
+use libc::{CLD_DUMPED, CLD_KILLED, WIFSIGNALED, siginfo_t};
 
 use super::may_sleep;
 use crate::libc::real;
@@ -104,8 +104,7 @@ unsafe fn with_status(status: *mut c_int, call: impl FnOnce(*mut c_int) -> c_int
             own = unsafe { readable::value(status) }.unwrap_or(0);
         }
         if WIFSIGNALED(own) {
-            let dumped = if WCOREDUMP(own) { DUMPED } else { 0 };
-            killed(child as u32, WTERMSIG(own) | dumped);
+            killed(child as u32, own);
         }
     }
     child
