@@ -88,12 +88,36 @@ pub const TYPE: usize = 8;
 /// `PyASCIIObject.length` and `PyVarObject.ob_size`: the same in all of these versions.
 pub const LENGTH: usize = 16;
 
-/// `_PyInterpreterFrame.owner` of a frame that stands for the C stack below, and for no frame of
-/// the program's (since 3.12).
-pub const OWNED_BY_C_STACK: u8 = 3;
+/// What `_PyInterpreterFrame.owner` is at least of a frame that stands for the C stack below, and for no frame of the program's
+/// (since 3.12; since 3.14 there are two kinds).
+const OWNED_BY_C_STACK: u8 = 3;
+
+/// Bits of `_PyInterpreterFrame.f_executable` that are no part of the code's address (since 3.14: `_PyStackRef`).
+const REFERENCE_BITS: u64 = 7;
+
+/// `_thread.lock` of the versions that [`has_own_locks`] names: its byte, of which [`LOCKED`] and [`HAS_WAITERS`] are bits
+/// (`cpython/lock.h`: `PyMutex`).
+pub const LOCK: usize = 16;
+
+/// A thread has the lock.
+pub const LOCKED: u8 = 1;
+
+/// Threads wait for it.
+pub const HAS_WAITERS: u8 = 2;
+
+/// Whether threading's locks of the version that `Py_Version` names are no semaphores any more, but a byte that waiters park
+/// at: since 3.13.1. (3.13.0 still has semaphores.)
+pub fn has_own_locks(py_version: u64) -> bool {
+    py_version >= 0x030d_01f0
+}
+
+/// Whether the same is true of its recursive locks, which begin with such a lock: since 3.14.
+pub fn has_own_recursive_locks(py_version: u64) -> bool {
+    py_version >> 16 >= 0x030e
+}
 
 /// As much of `_PyRuntime` as [`Layout::agrees`] reads, in bytes.
-pub const OFFSETS_BYTES: usize = 384;
+pub const OFFSETS_BYTES: usize = 416;
 
 /// Bytes of an instruction.
 const INSTRUCTION_BYTES: u64 = 2;
@@ -101,7 +125,7 @@ const INSTRUCTION_BYTES: u64 = 2;
 /// What `_PyRuntime` begins with if its offsets follow.
 const COOKIE: &[u8] = b"xdebugpy";
 
-static LAYOUTS: [Layout; 3] = [
+static LAYOUTS: [Layout; 4] = [
     Layout {
         version: 0x030b,
         runtime: Runtime { interpreters: 40 },
@@ -172,6 +196,42 @@ static LAYOUTS: [Layout; 3] = [
             (360, 8),   // pyobject.ob_type
         ]),
     },
+    Layout {
+        version: 0x030e,
+        runtime: Runtime { interpreters: 808 },
+        interpreter: Interpreter { next: 7272, threads: 7344 },
+        thread: Thread { next: 8, native_id: 160, cframe: None, current_frame: 72 },
+        frame: Frame { code: 0, previous: 8, instruction: 56, is_entry: None, owner: 74 },
+        code: Code {
+            first_line: 68,
+            file: 112,
+            qualified_name: 128,
+            line_table: 136,
+            instructions: 208,
+        },
+        ascii: 40,
+        other_text: 56,
+        // `internal/pycore_debug_offsets.h`.
+        told: Some(&[
+            (16, 0),    // free_threaded
+            (40, 808),  // runtime_state.interpreters_head
+            (64, 7272), // interpreter_state.next
+            (72, 7344), // interpreter_state.threads_head
+            (192, 8),   // thread_state.next
+            (208, 72),  // thread_state.current_frame
+            (224, 160), // thread_state.native_thread_id
+            (256, 8),   // interpreter_frame.previous
+            (264, 0),   // interpreter_frame.executable
+            (272, 56),  // interpreter_frame.instr_ptr
+            (288, 74),  // interpreter_frame.owner
+            (320, 112), // code_object.filename
+            (336, 128), // code_object.qualname
+            (344, 136), // code_object.linetable
+            (352, 68),  // code_object.firstlineno
+            (384, 208), // code_object.co_code_adaptive
+            (408, 8),   // pyobject.ob_type
+        ]),
+    },
 ];
 
 impl Layout {
@@ -192,6 +252,16 @@ impl Layout {
                 runtime.starts_with(COOKIE) && told.iter().all(|&(at, is)| word(at) == Some(is))
             }
         }
+    }
+
+    /// Whether a frame with that byte as its owner stands for the C stack below, and for no frame of the program's.
+    pub fn is_for_c_stack(&self, owner: u8) -> bool {
+        self.frame.is_entry.is_none() && owner >= OWNED_BY_C_STACK
+    }
+
+    /// The address of the code that a frame refers to so.
+    pub fn code_at(&self, reference: u64) -> u64 {
+        reference & !REFERENCE_BITS
     }
 
     /// The number of an instruction of the code at `code`. `None` before the first one: the function is only just being called.
@@ -219,7 +289,7 @@ mod tests {
     fn a_version_is_known_by_its_upper_half() {
         assert_eq!(Layout::of(0x030d_00f0).map(|layout| layout.version), Some(0x030d));
         assert_eq!(Layout::of(0x030b_07f0).map(|layout| layout.version), Some(0x030b));
-        assert!(Layout::of(0x030a_00f0).is_none() && Layout::of(0x030e_00f0).is_none());
+        assert!(Layout::of(0x030a_00f0).is_none() && Layout::of(0x030f_00f0).is_none());
     }
 
     #[test]
@@ -235,6 +305,21 @@ mod tests {
         runtime[16] = 1;
         assert!(!layout.agrees(&runtime), "free-threaded");
         assert!(Layout::of(0x030b_07f0).unwrap().agrees(&[0; OFFSETS_BYTES]), "it says nothing");
+    }
+
+    #[test]
+    fn locks_are_semaphores_up_to_a_version() {
+        let (old, new) = (0x030d_00f0, 0x030d_01f0);
+        assert!(!has_own_locks(old) && has_own_locks(new) && has_own_locks(0x030e_00a1));
+        assert!(!has_own_recursive_locks(0x030d_05f0) && has_own_recursive_locks(0x030e_00f0));
+    }
+
+    #[test]
+    fn references_are_told_from_addresses() {
+        let layout = Layout::of(0x030e_00f0).unwrap();
+        assert_eq!(layout.code_at(0x1001), 0x1000);
+        assert!(layout.is_for_c_stack(3) && layout.is_for_c_stack(4) && !layout.is_for_c_stack(1));
+        assert!(!Layout::of(0x030b_00f0).unwrap().is_for_c_stack(3), "it has another mark");
     }
 
     #[test]

@@ -15,6 +15,6 @@ pub mod lines;
 pub mod text;
 
 pub use layout::{
-    Code, Frame, Interpreter, LENGTH, Layout, OFFSETS_BYTES, OWNED_BY_C_STACK, Runtime, TYPE,
-    Thread,
+    Code, Frame, HAS_WAITERS, Interpreter, LENGTH, LOCK, LOCKED, Layout, OFFSETS_BYTES, Runtime,
+    TYPE, Thread, has_own_locks, has_own_recursive_locks,
 };

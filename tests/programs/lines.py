@@ -35,11 +35,6 @@ def show(account, log):
             pass
 
 
-def asleep(task):
-    with open(f"/proc/self/task/{task}/stat") as stat:
-        return stat.read().rpartition(")")[2].split()[0] == "S"
-
-
 def run(function):
     """Runs it in a thread; no lock orders this before what comes next: they look at what they share."""
     done = []
@@ -53,28 +48,7 @@ def run(function):
         time.sleep(0.001)
 
 
-def wait_for_one():
-    """Has a thread wait for a lock: CPython tries for its locks first, and that it waits where that fails is not
-    seen before one has been contended."""
-    lock, tasks, done = _thread.allocate_lock(), [], []
-
-    def take():
-        tasks.append(_thread.get_native_id())
-        with lock:
-            done.append(True)
-
-    with lock:
-        _thread.start_new_thread(take, ())
-        looks = 0
-        while looks < 20:
-            looks = looks + 1 if tasks and asleep(tasks[0]) else 0
-            time.sleep(0.001)
-    while not done:
-        time.sleep(0.001)
-
-
 account, log = Account(), Log()
-wait_for_one()
 run(lambda: transfer(account, log))
 if sys.argv[1] == "both":
     run(lambda: show(account, log))

@@ -9,8 +9,15 @@
     locks.py handed     a lock that another thread releases
     locks.py timer      threads that start and end later
     locks.py recursive  a lock taken again by its thread
+    locks.py recursive-abba  two of those in both orders
+    locks.py levels     a condition's wait gives up a lock that its thread has twice
+    locks.py tries      each way to take a lock without waiting, or for some time
+    locks.py reborn     locks that come and go, where others were
+    locks.py forked     a lock that another thread has while the process forks
 """
 import concurrent.futures
+import logging
+import os
 import queue
 import sys
 import threading
@@ -28,32 +35,8 @@ def in_threads(*targets):
         thread.join()
 
 
-def wait_for_one():
-    """Has a thread wait for a lock. CPython tries for its locks first: that it waits where that fails is not seen
-    before one has been contended, which at a thread's start is a matter of luck."""
-    lock = threading.Lock()
-
-    def asleep(thread):
-        with open(f"/proc/self/task/{thread.native_id}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] == "S"
-
-    def take():
-        with lock:
-            pass
-
-    with lock:
-        waiter = threading.Thread(target=take)
-        waiter.start()
-        looks = 0
-        while looks < 20:
-            looks = looks + 1 if waiter.native_id and asleep(waiter) else 0
-            time.sleep(0.001)
-    waiter.join()
-
-
-def abba():
+def abba(a=a, b=b):
     first_done, second_done = [], []
-    wait_for_one()
 
     # No event, which would order the two: they look at what they share.
     def first():
@@ -179,8 +162,113 @@ def recursive():
     in_threads(take, take)
 
 
+def recursive_abba():
+    abba(threading.RLock(), threading.RLock())
+
+
+def levels():
+    changed, turns = threading.Condition(), []
+
+    def take(me):
+        for _ in range(ROUNDS // 10):
+            with changed:
+                with changed:
+                    if turns and turns[-1] == me:
+                        changed.wait(0.01)
+                    turns.append(me)
+                    changed.notify()
+        # It is held no more.
+        with a:
+            with changed:
+                pass
+
+    in_threads(lambda: take(1), lambda: take(2))
+
+
+def tries():
+    def take():
+        for _ in range(ROUNDS // 10):
+            for taken in [
+                lambda lock: lock.acquire(False),
+                lambda lock: lock.acquire(0),
+                lambda lock: lock.acquire(blocking=False),
+                lambda lock: lock.acquire(blocking=0, timeout=-1),
+                lambda lock: lock.acquire(True, 0),
+                lambda lock: lock.acquire(timeout=0),
+            ]:
+                # In both orders, and no try waits for good.
+                for one, other in (a, b), (b, a):
+                    if taken(one):
+                        if taken(other):
+                            other.release()
+                        one.release()
+
+    in_threads(take, take)
+    for wrong in [lambda: a.acquire(False, 1), lambda: a.acquire(timeout=-2), a.release]:
+        try:
+            wrong()
+        except (ValueError, RuntimeError):
+            continue
+        print("not refused")
+
+
+def reborn():
+    def take():
+        for _ in range(ROUNDS * 10):
+            first = threading.Lock()
+            with a, first:
+                pass
+            del first
+            # Where that was, as a rule.
+            second = threading.Lock()
+            with second, b:
+                pass
+            del second
+            third = threading.Lock()
+            with b, third:
+                pass
+            del third
+
+    in_threads(take, take)
+
+
+def forked():
+    taken, done = threading.Event(), threading.Event()
+    handler = logging.StreamHandler()
+
+    def have():
+        handler.acquire()
+        taken.set()
+        done.wait()
+        handler.release()
+
+    thread = threading.Thread(target=have)
+    thread.start()
+    taken.wait()
+    child = os.fork()
+    if child == 0:
+        # Another thread of the parent has it, and logging makes it free again.
+        with handler.lock:
+            pass
+        with a:
+            with b:
+                pass
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    done.set()
+    thread.join()
+    for _ in range(ROUNDS):
+        with handler.lock:
+            pass
+
+
 {
     "abba": abba,
+    "recursive-abba": recursive_abba,
+    "levels": levels,
+    "tries": tries,
+    "reborn": reborn,
+    "forked": forked,
     "deadlock": deadlock,
     "in-order": in_order,
     "queue": through_queue,

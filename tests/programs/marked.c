@@ -3,12 +3,19 @@
  *
  *   -DEXPORTED=NAME   a function of that name, for others
  *   -DTEXT="..."      a constant
+ *   -DPYTHON=VERSION  the loop of CPython, and the constant with its version if that is not 0
  */
 #include <pthread.h>
 #include <stdio.h>
 
 #ifdef EXPORTED
 void EXPORTED(void) {}
+#endif
+#ifdef PYTHON
+void _PyEval_EvalFrameDefault(void) {}
+#if PYTHON
+const unsigned long Py_Version = PYTHON;
+#endif
 #endif
 #ifdef TEXT
 const char text[] = TEXT;

@@ -11,7 +11,7 @@ use lockwright_ledger::{Header, Writer};
 use crate::hosts::{self, Host};
 use crate::interpose::{
     self, allocation, both_engines, c11, execute, freed_memory, libraries, process_exit,
-    signal_unsafe,
+    python as python_locks, signal_unsafe,
 };
 use crate::libc::real;
 use crate::lock_id::{allocations, first_use, identity, inherited, known_births, shared, spinning};
@@ -101,6 +101,7 @@ fn start() {
         hosts::each(|host| (host.attach)());
         freed_memory::start();
         libraries::start();
+        python_locks::start();
     }
 }
 

@@ -45,12 +45,22 @@ fn a_program_without_a_mark_hides_nothing() {
     assert!(!run.stderr.contains("not seen here"), "{}", run.stderr);
 }
 
-/// Locks of `threading` are semaphores up to 3.13; lines are known of 3.11 to 3.13.
+/// Locks of `threading` are seen up to 3.14, of builds without the global lock up to 3.13.0; lines are known of 3.11 to 3.14.
 #[test]
 fn of_cpython_by_version() {
-    is_named(&exporting("PyMutex_IsLocked"), "python");
-    is_named(&exporting("_Py_MergeZeroLocalRefcount"), "python-lines");
-    is_named(&exporting("_PyEval_EvalFrameDefault"), "python-lines");
+    let python = |version: &str, more: &[&str]| {
+        let version = format!("-DPYTHON={version}");
+        build("marked.c", &[&[version.as_str(), "-rdynamic"], more].concat())
+    };
+    let free_threaded = ["-DEXPORTED=_Py_MergeZeroLocalRefcount"];
+    is_named(&python("0x030f00f0", &[]), "python");
+    is_named(&python("0x030d01f0", &free_threaded), "python");
+    is_named(&python("0x030d00f0", &free_threaded), "python-lines");
+    is_named(&python("0", &[]), "python-lines");
+    for known in ["0x030b00f0", "0x030d05f0", "0x030e00f0"] {
+        let (run, json) = doctor(&python(known, &[]));
+        assert_eq!(json["verdict"], "whole", "{known}: {}", run.text());
+    }
 }
 
 /// `[patch.crates-io]` replaces 0.12, and `Traced` wraps the locks of 0.13.

@@ -14,7 +14,7 @@ pub fn has_lines() -> bool {
     let version = "import sys; print('%d.%d' % sys.version_info[:2])";
     let output = Command::new(python_itself()).args(["-c", version]).output().expect("python3");
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let is_known = ["3.11", "3.12", "3.13"].contains(&version.as_str());
+    let is_known = ["3.11", "3.12", "3.13", "3.14"].contains(&version.as_str());
     if !is_known {
         assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "python3 is {version}");
         println!("skipped: python3 is {version}");

@@ -15,6 +15,7 @@ mod syscalls;
 #[macro_use]
 mod stubs;
 pub mod libraries;
+pub mod python;
 mod table;
 
 use self::loading::{dl_iterate_phdr, dlclose, dlopen};

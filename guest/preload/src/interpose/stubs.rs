@@ -45,6 +45,9 @@ macro_rules! register {
     (2 + 2) => {
         register!(4)
     };
+    (4 + 1) => {
+        register!(5)
+    };
     (3 + 2) => {
         register!(5)
     };

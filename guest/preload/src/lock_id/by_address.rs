@@ -37,6 +37,16 @@ by_address! {
 }
 
 by_address! {
+    /// CPython's `_thread.lock`, since 3.13.1. As before, it begins free, and any thread may release it.
+    PythonLock([u8; 24]): lock_kind::SEMAPHORE
+}
+
+by_address! {
+    /// CPython's `_thread.RLock`, since 3.14.
+    PythonRecursiveLock([u8; 40]): lock_kind::RECURSIVE
+}
+
+by_address! {
     /// A user-defined lock.
     UserLock(u8): lock_kind::OWN
 }

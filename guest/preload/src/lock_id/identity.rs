@@ -555,7 +555,7 @@ pub unsafe fn begin<T: Identify>(this: *const T) -> Option<u32> {
 /// As [`begin`], of what may be no lock: `is_none` says so of what it would be, and then it is not taken for one.
 ///
 /// # Safety
-/// `this` points to such an object. If `is_none` may say so, it can be stamped, and no other thread uses it yet.
+/// `this` points to such an object. If `is_none` may say so, no other thread uses it yet.
 pub unsafe fn begin_unless<T: Identify>(
     this: *const T,
     is_none: impl FnOnce(&mut Core, Ident) -> bool,
@@ -567,8 +567,8 @@ pub unsafe fn begin_unless<T: Identify>(
         let by_init = class.filter(|class| class.origin == class_origin::INIT);
         let stack = by_init.map(|class| class.stack);
         if is_none(core, ident) {
-            // SAFETY: it was given its stamp just now.
-            unsafe { take_stamp(this) };
+            // SAFETY: the caller promises such an object, which was given its identity just now.
+            unsafe { withdraw(core, this) };
         }
         stack
     })?
@@ -802,6 +802,18 @@ pub unsafe fn forget<T: Identify>(this: *const T, call: Option<Frame>) -> Option
         state::with_core(|_| UNSTAMPED.remove(this as u64));
     }
     None
+}
+
+/// The object, which has an identity, is no lock any more.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn withdraw<T: Identify>(_core: &mut Core, this: *const T) {
+    match T::STAMPABLE {
+        // SAFETY: the caller promises such an object.
+        true => unsafe { take_stamp(this) },
+        false => UNSTAMPED.remove(this as u64),
+    }
 }
 
 /// Takes the stamp away: the object is no lock, or no lock any more.

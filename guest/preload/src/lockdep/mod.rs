@@ -10,8 +10,8 @@ mod wanted;
 
 pub use self::checks::{atomic_sleep, left_held, misuse};
 pub use self::locks::{
-    acquire, folded, loader_locks, lock_lifetime, mutex, once, release, rwlock, semaphore, spin,
-    watch,
+    acquire, folded, loader_locks, lock_lifetime, mutex, once, python_lock, release, rwlock,
+    semaphore, spin, watch,
 };
 use self::locks::{fast_path, trylocks};
 pub use self::signals::{open_signals, signal, signal_sysv, signal_wait};

@@ -25,9 +25,10 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 72",
+    ".size lockwright_thread, 80",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
     ".quad 0",
     ".quad 0",
     ".quad 0",
@@ -214,4 +215,15 @@ pub fn add_number() -> u64 {
 /// Sets the ninth word.
 pub fn set_numbers(numbers: u64) {
     set_word::<64>(numbers);
+}
+
+/// The tenth word: the innermost call of a method of one of CPython's locks that is under way, an address in the frame of its
+/// wrapper; 0 if there is none (`lock_id/python_calls.rs`).
+pub fn python_call() -> u64 {
+    word::<72>()
+}
+
+/// Sets the tenth word.
+pub fn set_python_call(call: u64) {
+    set_word::<72>(call);
 }

@@ -25,12 +25,21 @@ static RANGE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// The program has had a handler of a signal that is not the interpreter's own.
 static HAS_HANDLERS: AtomicBool = AtomicBool::new(false);
 
+/// The version of the program's CPython, as `Py_Version` has it. To be called at start.
+pub fn version() -> Option<u64> {
+    // SAFETY: a constant of that type in every CPython that has it.
+    loader::anywhere(c"Py_Version").map(|version| unsafe { *version.cast::<u64>() })
+}
+
+/// The lines of Python that threads run are known.
+pub fn has_lines() -> bool {
+    !LAYOUT.load(Relaxed).is_null()
+}
+
 /// Checks whether the program is CPython, or linked with it. To be called at start, when the list
 /// of modules is there.
 pub fn start() {
-    let Some(version) = loader::anywhere(c"Py_Version") else { return };
-    // SAFETY: a constant of that type in every CPython that has it.
-    let version = unsafe { *version.cast::<u64>() };
+    let Some(version) = version() else { return };
     let agrees = |layout: &&Layout| match loader::anywhere(c"_PyRuntime") {
         // SAFETY: a variable of every CPython that has the constant, of more bytes than these. It is written while
         // interpreters and threads come and go, these bytes not.

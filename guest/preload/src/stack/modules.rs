@@ -116,6 +116,18 @@ pub fn range_of(address: u64) -> Option<(u64, u64)> {
     Some((module.start.load(Relaxed), module.end.load(Relaxed)))
 }
 
+/// Calls `f` with each part of the module that covers `address` which has bytes of its file: where it begins, how many
+/// they are, and its flags, as [`libc::PF_W`].
+pub fn each_segment(address: u64, mut f: impl FnMut(u64, u64, u32)) {
+    let Some(module) = find(address) else { return };
+    let bias = module.bias.load(Relaxed);
+    // SAFETY: a mapped ELF object begins at `start`, as `read_elf` has checked.
+    let headers = unsafe { program_headers(module.start.load(Relaxed)) };
+    for header in headers.into_iter().flatten().filter(|header| header.p_type == libc::PT_LOAD) {
+        f(bias.wrapping_add(header.p_vaddr), header.p_filesz, header.p_flags);
+    }
+}
+
 /// The two are in one and the same module.
 pub fn are_in_one(a: *const c_void, b: *const c_void) -> bool {
     let (a, b) = (find(a as u64), find(b as u64));

@@ -15,7 +15,7 @@ use core::mem::size_of_val;
 
 use lockwright_cpython::lines::{self, BYTES, MOST_TABLE};
 use lockwright_cpython::text::{HEAD_BYTES, Text, character};
-use lockwright_cpython::{LENGTH, Layout, OWNED_BY_C_STACK, TYPE};
+use lockwright_cpython::{LENGTH, Layout, TYPE};
 use lockwright_engines::index::hash;
 use lockwright_engines::lockdep::{ASK, Place, Places};
 use lockwright_ledger::layout::PAGE;
@@ -28,7 +28,7 @@ use super::{checked_read, python_key};
 use crate::os::sys;
 
 /// As long as what is looked at of a frame and of code.
-const FRAME_BYTES: usize = 72;
+const FRAME_BYTES: usize = 80;
 const CODE_BYTES: usize = 144;
 
 /// As [`unwind::capture`], with the interpreter's frames.
@@ -120,7 +120,7 @@ fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MO
             break;
         }
         next = Some(word(&bytes, at.previous));
-        if at.is_entry.is_none() && bytes[at.owner] == OWNED_BY_C_STACK {
+        if layout.is_for_c_stack(bytes[at.owner]) {
             if let Some(above) = found.checked_sub(1) {
                 list[above].is_entry = true;
             }
@@ -130,7 +130,7 @@ fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MO
             break;
         }
         list[found] = Python {
-            code: word(&bytes, at.code),
+            code: layout.code_at(word(&bytes, at.code)),
             instruction: word(&bytes, at.instruction),
             is_entry: at.is_entry.is_some_and(|at| bytes[at] != 0),
         };

@@ -5,7 +5,7 @@
 //! hundred instructions and no system call, so it is there only where memory may be read as it is: the thread has the
 //! interpreter's lock, and is in no handler.
 
-use lockwright_cpython::{Layout, OWNED_BY_C_STACK, TYPE};
+use lockwright_cpython::{Layout, TYPE};
 
 use super::cpython::{self, Interpreting, MOST};
 
@@ -38,7 +38,7 @@ unsafe fn key(layout: &Layout, state: u64) -> u64 {
             }
             let [code_at_frame, previous, instruction] =
                 [at.code, at.previous, at.instruction].map(|at| frame + at as u64);
-            if at.is_entry.is_none() && byte(frame + at.owner as u64) == OWNED_BY_C_STACK {
+            if layout.is_for_c_stack(byte(frame + at.owner as u64)) {
                 key.add(1);
                 frame = word(previous);
                 continue;
@@ -47,7 +47,7 @@ unsafe fn key(layout: &Layout, state: u64) -> u64 {
                 break;
             }
             found += 1;
-            let code = word(code_at_frame);
+            let code = layout.code_at(word(code_at_frame));
             if code == 0 || !cpython::is_code_type(word(code + TYPE as u64)) {
                 break;
             }

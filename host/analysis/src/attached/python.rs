@@ -8,7 +8,7 @@ use std::path::Path;
 
 use lockwright_cpython::lines::{self, BYTES, MOST_TABLE};
 use lockwright_cpython::text::{HEAD_BYTES, Text, character};
-use lockwright_cpython::{LENGTH, Layout, OFFSETS_BYTES, OWNED_BY_C_STACK, TYPE};
+use lockwright_cpython::{LENGTH, Layout, OFFSETS_BYTES, TYPE};
 use object::read::{Object, ObjectSymbol};
 
 use super::maps::{Maps, Module};
@@ -118,13 +118,14 @@ impl<'m, M: Memory> Interpreter<'m, M> {
         for _ in 0..2 * MOST_FRAMES {
             let Some(frame) = next.filter(|&frame| frame != 0) else { break };
             next = field(frame, at.previous);
-            if at.is_entry.is_none() && byte(frame, at.owner) == Some(OWNED_BY_C_STACK) {
+            if byte(frame, at.owner).is_some_and(|owner| self.layout.is_for_c_stack(owner)) {
                 if let Some(above) = frames.last_mut() {
                     above.ends_call();
                 }
                 continue;
             }
-            let code = field(frame, at.code).zip(field(frame, at.instruction));
+            let code = field(frame, at.code).map(|reference| self.layout.code_at(reference));
+            let code = code.zip(field(frame, at.instruction));
             let of_code = code.and_then(|(code, instruction)| self.of_code(code, instruction));
             let Some((file, function, line)) = of_code else { break };
             let is_entry = at.is_entry.and_then(|at| byte(frame, at)).is_some_and(|byte| byte != 0);
@@ -207,7 +208,7 @@ mod tests {
             (0x8000 + 160, 42),
             (0x8000 + 72, 0x9000),
             (0x9000 + 8, 0x9000),
-            (0x9000 + 64, u64::from(OWNED_BY_C_STACK) << 48),
+            (0x9000 + 64, 3 << 48),
         ];
         let memory = Words(words.into());
         let stacks = interpreter(&memory).stacks();

@@ -84,7 +84,8 @@ fn wraps(file: &str, function: &str) -> bool {
 /// The stack as the program's author sees it.
 pub fn woven(native: Vec<Frame>, inner: Vec<Inner>) -> Vec<Frame> {
     let is_loop = |frame: &Frame| frame.function.as_deref().is_some_and(|f| f.starts_with(LOOP));
-    let Some(at) = native.iter().position(is_loop).filter(|_| !inner.is_empty()) else {
+    let at = native.iter().position(is_loop).or_else(|| native.iter().position(is_interpreters));
+    let Some(at) = at.filter(|_| !inner.is_empty()) else {
         let inner = inner.into_iter().map(|inner| inner.frame);
         return native.into_iter().chain(inner).collect();
     };
@@ -93,24 +94,46 @@ pub fn woven(native: Vec<Frame>, inner: Vec<Inner>) -> Vec<Frame> {
     let is_for_itself = |frame: &Frame| {
         is_own(frame) && frame.function.as_deref().is_some_and(|f| GLOBAL_LOCK.contains(&f))
     };
-    let kept = if native[..at].iter().any(is_for_itself) { at } else { 0 };
+    let has_loop = is_loop(&native[at]);
+    let kept = match has_loop {
+        true if native[..at].iter().any(is_for_itself) => at,
+        true => 0,
+        false => native.iter().rposition(is_for_itself).map_or(0, |last| last + 1),
+    };
+    // Without the loop's name, each stretch of the interpreter's own frames has at least one call of it, and the last has the
+    // rest.
+    let begins = |i: usize| is_own(&native[i]) && (i == kept || !is_own(&native[i - 1]));
+    let last = (kept..native.len()).rfind(|&i| begins(i)).filter(|_| !has_loop);
+    let runs: Vec<bool> = (0..native.len())
+        .map(|i| match has_loop {
+            true => i >= at && is_loop(&native[i]) && is_own(&native[i]),
+            false => i >= kept && begins(i),
+        })
+        .collect();
     let mut inner = inner.into_iter();
     let mut stack = Vec::with_capacity(native.len());
     for (i, frame) in native.into_iter().enumerate() {
-        if i >= at && is_loop(&frame) && is_own(&frame) {
+        if runs[i] {
             for Inner { frame, is_entry } in inner.by_ref() {
                 stack.push(frame);
-                if is_entry {
+                if is_entry && last != Some(i) {
                     break;
                 }
             }
-        } else if i < kept || !is_own(&frame) {
+        } else if i < kept || frame.module != module {
             stack.push(frame);
         }
     }
     // Where not all return addresses were recorded.
     stack.extend(inner.map(|inner| inner.frame));
     stack
+}
+
+/// The frame is of CPython's own program or library. A stripped one whose loop is divided into functions that call each
+/// other at their ends, as 3.14 can be built, has no name for them.
+fn is_interpreters(frame: &Frame) -> bool {
+    let file = frame.module.as_deref().and_then(|module| Path::new(module).file_name()?.to_str());
+    file.is_some_and(|file| file.starts_with("python3.") || file.starts_with("libpython3."))
 }
 
 #[cfg(test)]
@@ -156,13 +179,40 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_without_the_loop() {
-        let stack = vec![native("libpython3.so", "")];
+        let stack = vec![native("other.so", "")];
         assert_eq!(names(&woven(stack, vec![inner("work", true)])), ["?", "work"]);
         let stack = vec![native("python3", LOOP)];
         assert_eq!(names(&woven(stack, Vec::new())), [LOOP]);
         let stack = vec![native("python3", LOOP)];
         let list = vec![inner("a", true), inner("b", true)];
         assert_eq!(names(&woven(stack, list)), ["a", "b"], "the outer ones had no room");
+    }
+
+    #[test]
+    fn a_loop_without_a_name_is_where_the_interpreter_is() {
+        let stack = vec![
+            native("/usr/bin/python3.14", ""),
+            native("/usr/bin/python3.14", ""),
+            native("_ext.so", "call_back"),
+            native("/usr/bin/python3.14", ""),
+            native("/usr/bin/python3.14", "Py_RunMain"),
+            native("libc.so.6", "__libc_start_main"),
+        ];
+        let list = vec![
+            inner("take", false),
+            inner("work", true),
+            inner("sort", true),
+            inner("<module>", true),
+        ];
+        let expected = ["take", "work", "call_back", "sort", "<module>", "__libc_start_main"];
+        assert_eq!(names(&woven(stack, list)), expected);
+        let stack = vec![
+            native("/usr/bin/python3.14", ""),
+            native("/usr/bin/python3.14", "PyEval_RestoreThread"),
+            native("/usr/bin/python3.14", ""),
+        ];
+        let expected = ["?", "PyEval_RestoreThread", "work"];
+        assert_eq!(names(&woven(stack, vec![inner("work", true)])), expected);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub const CRATES: &[Crate] = &[
             "lockwright-report",
             "lockwright-analysis",
             "lockwright-bpf",
+            "lockwright-cpython",
             "lockwright-glibc",
             "lockwright-ledger",
             "lockwright-console",

@@ -76,6 +76,7 @@ pub const COMMANDS: &[Command] = &[
                 "misuse::",
                 "onces::",
                 "processes::",
+                "python_lines::",
                 "readers::",
                 "semaphores::",
                 "stories::",
@@ -86,7 +87,14 @@ pub const COMMANDS: &[Command] = &[
         )],
         short: &[(
             EndToEnd,
-            &["golden::deadlocked", "golden::likely", "children::", "waits::", "wakeups::"],
+            &[
+                "golden::deadlocked",
+                "golden::likely",
+                "children::",
+                "python_",
+                "waits::",
+                "wakeups::",
+            ],
         )],
     },
     Command {

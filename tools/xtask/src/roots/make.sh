@@ -1,14 +1,15 @@
 #!/bin/sh
 # Prints the directory of a root of the Debian suite $1, which debootstrap makes if there is none yet.
 #
-# It has compilers for the test programs, and is the sysroot that a command for all later systems is linked with. Roots
-# are kept in $LOCKWRIGHT_ROOTS. $LOCKWRIGHT_MIRROR names a mirror of Debian other than debootstrap's own.
+# It has compilers for the test programs, and Python, whose locks differ by version. That of bullseye, which is the sysroot
+# that a command for all later systems is linked with, has none. Roots are kept in $LOCKWRIGHT_ROOTS. $LOCKWRIGHT_MIRROR names a mirror of Debian other than debootstrap's own.
 set -eu
 
 suite=$1
 roots=${LOCKWRIGHT_ROOTS:-/var/cache/lockwright/roots}
 root=$roots/$suite
 packages=gcc,g++,libc6-dev
+[ "$suite" = bullseye ] || packages=$packages,python3
 
 # sid changes from day to day.
 if [ "$suite" = sid ] && [ -n "$(find "$root.made" -mtime +7 2>/dev/null)" ]; then

@@ -5,6 +5,7 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::mode;
 
 use crate::debugobjects::waiters;
+use crate::lock_id::python_calls;
 use crate::lockdep::{cond, thread};
 use crate::lockmeter;
 use crate::os::{sys, tls};
@@ -14,6 +15,8 @@ use crate::os::{sys, tls};
 #[cfg_attr(test, expect(dead_code, reason = "tests have the standard library's unwinding"))]
 pub fn unwound() {
     waiters::unwound();
+    // The thread ends: its frames have all been left.
+    python_calls::left(u64::MAX);
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     if let Some(wait) = thread.wait_unwound() {
@@ -25,6 +28,7 @@ pub fn unwound() {
 /// and takes nothing.
 pub fn jumped(target: u64) {
     lockmeter::wait_left();
+    python_calls::left(target);
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     // Stacks grow down. A handler that interrupts the wait runs below it, or on a stack of its own.

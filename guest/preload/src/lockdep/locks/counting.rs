@@ -62,7 +62,8 @@ pub unsafe fn taken(s: *mut sem_t, site: u64, back: Return) {
     let lock = Acquire { addr: held_as(s), ident, mode: mode::READ | mode::TRY, site };
     if thread.find(lock.addr).is_some() {
         // It takes several seats: which of its posts gives which back is not known.
-        return hand_over(Some(thread), s, lock.addr, ident);
+        // SAFETY: the caller promises a semaphore.
+        return unsafe { hand_over(Some(thread), s, lock.addr, ident) };
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if !unsafe { watch::before_past(thread, lock, back) } {
@@ -89,7 +90,8 @@ pub unsafe fn post(s: *mut sem_t, ident: Ident) -> c_int {
     let held_as = held_as(s);
     let thread = watch::thread();
     let Some(thread) = thread.filter(|thread| thread.releases_semaphore(held_as)) else {
-        hand_over(watch::thread(), s, held_as, ident);
+        // SAFETY: the caller promises its semaphore.
+        unsafe { hand_over(watch::thread(), s, held_as, ident) };
         // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
         return unsafe { real::sem_post(s) };
     };

@@ -19,6 +19,7 @@ pub mod lock_lifetime;
 pub mod mutex;
 mod no_lock;
 pub mod once;
+pub mod python_lock;
 pub mod release;
 pub mod rwlock;
 pub mod semaphore;

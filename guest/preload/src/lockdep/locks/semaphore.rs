@@ -7,21 +7,22 @@
 use core::ffi::{c_int, c_uint};
 
 use libc::sem_t;
-use lockwright_engines::lockdep::{Acquire, Core, Ident, Misuse, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Core, Ident, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
-use lockwright_ledger::rows::{event, finding_kind, mode};
+use lockwright_ledger::rows::{event, mode};
 
 use super::counting;
-use super::no_lock::{hand_over, wait_for_post};
+use super::no_lock::{hand_over, wait_for_event, wait_for_post};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
 use crate::lock_id::identity;
+use crate::lock_id::python_calls;
 use crate::lockdep::watch::{self, Blocking};
 use crate::lockdep::{
-    cond, fast_path, handed_on, handovers, is_wanted, left_held, misuse, release, trylocks,
+    cond, fast_path, handed_on, handovers, is_wanted, left_held, python_lock, release, trylocks,
 };
-use crate::os::{sys, tls};
+use crate::os::sys;
 use crate::recorder::measured::measured_short;
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
@@ -39,7 +40,7 @@ pub unsafe fn begins(
     value: c_uint,
     call: Option<Frame>,
 ) -> Option<u32> {
-    if state::status() != state::ACTIVE {
+    if state::status() != state::ACTIVE || python_calls::of_byte().is_some() {
         return None;
     }
     measured_short(|| {
@@ -115,6 +116,10 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
 /// `s` is the semaphore of the program's call of `sem_post`.
 #[inline(never)]
 unsafe fn post_slow(s: Semaphore) -> c_int {
+    if python_calls::of_byte().is_some() {
+        // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
+        return unsafe { real::sem_post(s) };
+    }
     // SAFETY: the program passed `s` to this call, so it points to its semaphore.
     if let Some(ident) = unsafe { counting::ident(s) } {
         // SAFETY: the same.
@@ -147,7 +152,8 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
         thread => {
             handovers::shares_by_post();
             cond::posts(s as u64);
-            hand_over(thread, s, s as u64, ident);
+            // SAFETY: `s` points to the program's semaphore.
+            unsafe { hand_over(thread, s, s as u64, ident) };
             // Its holder may have begun to wait for it, which has somebody listen.
             handovers::semaphore_posts(s as u64);
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
@@ -172,12 +178,18 @@ pub unsafe fn take(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some((thread, ident)) = lock(s) else {
+        if let Some(call) = python_calls::of_byte() {
+            // SAFETY: it has not returned, as this function was called by it.
+            return unsafe { python_lock::parks(call, block) };
+        }
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
         left_held::idles(const { blocking_call("sem_wait") }, site);
         let since = handed_on::now();
-        // SAFETY: the caller promises its semaphore, as `wait_for_event` asks.
-        let result = granted(s, mode, unsafe { wait_for_event(s, mode, site, block) });
+        // A thread that finds an unused post does not wait.
+        // SAFETY: the caller promises its semaphore, as `is_taken` asks.
+        let is_taken = unsafe { identity::is_taken(s) };
+        let result = granted(s, mode, wait_for_event((s as u64, is_taken), mode, site, block));
         if result == 0 {
             if since != handed_on::now() {
                 handed_on::granted(s as u64, since);
@@ -195,7 +207,8 @@ pub unsafe fn take(
         trylocks::waits(thread, &lock);
     }
     if !thread.is_idle() && thread.find(lock.addr).is_some() {
-        wait_for_post(thread, s, ident);
+        // SAFETY: the caller promises its semaphore.
+        unsafe { wait_for_post(thread, s, ident) };
         return granted(s, mode, block());
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
@@ -222,46 +235,6 @@ fn granted(s: Semaphore, mode: u16, result: c_int) -> c_int {
         0 => handovers::semaphore_waited(s as u64, result),
         _ => result,
     }
-}
-
-/// Waits by `block` for the post of a semaphore that is no lock. If the thread keeps locks
-/// meanwhile, the posters matter, and the wait is visible to others.
-///
-/// # Safety
-/// The caller's semaphore.
-unsafe fn wait_for_event(
-    s: Semaphore,
-    mode: u16,
-    site: u64,
-    block: impl FnOnce() -> c_int,
-) -> c_int {
-    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return block() };
-    if thread.is_idle() || !cond::others_held(thread, s as u64) {
-        return block();
-    }
-    let wait = Acquire { addr: s as u64, ident: Ident::NONE, mode: mode | mode::SEM_WAIT, site };
-    // Each semaphore that is waited for here is another wait.
-    let ident = ThreadState::ident_of_object(wait.addr);
-    // A thread that finds an unused post does not wait: it does not depend on the next poster.
-    // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `is_taken`
-    // asks.
-    let found = if unsafe { identity::is_taken(s) } { 0 } else { mode::TRY };
-    let context = Acquire { ident, mode: wait.mode | found, ..wait };
-    let (node, is_new) = watch::wait_context(thread, &context);
-    if is_new {
-        let what = Misuse {
-            mode: context.mode,
-            detail: wait.addr,
-            ..Misuse::new(finding_kind::WAIT_HELD, wait.addr, Ident::NONE)
-        };
-        misuse::tell(thread, &what);
-        cond::keep(wait.addr);
-    }
-    thread.wait_begin(&wait, node);
-    let result = block();
-    thread.wait_end();
-    result
 }
 
 /// Records the acquisition if it is new, and reserves its entry. False: it goes unwatched.
@@ -332,9 +305,12 @@ pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -
     let result = unsafe { real::sem_trywait(s) };
     let held = !thread.is_idle() && thread.find(s as u64).is_some();
     match (result, held) {
-        (0, true) => hand_over(Some(thread), s, s as u64, ident),
+        // SAFETY: `s` points to the program's semaphore.
+        (0, true) => unsafe { hand_over(Some(thread), s, s as u64, ident) },
         (0, false) => {
-            let lock = Acquire { addr: s as u64, ident, mode: trylocks::mode_at(site), site };
+            let mode =
+                python_calls::current().map_or_else(|| trylocks::mode_at(site), |call| call.mode);
+            let lock = Acquire { addr: s as u64, ident, mode, site };
             // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
             if unsafe { reserve(thread, lock, back) } {
                 thread.mark_semaphore();
@@ -343,6 +319,7 @@ pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -
                 unsafe { taken(thread, s, ident) };
             }
         }
+        _ if python_calls::current().is_some() => {}
         _ => trylocks::failed(thread, s as u64, held, site),
     }
     result

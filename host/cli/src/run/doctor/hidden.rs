@@ -142,14 +142,14 @@ const SORTS: &[Hidden] = &[
     },
     Hidden {
         id: "python",
-        what: "the locks of Python's threading are CPython's own since 3.14, parked on semaphores while contended",
+        what: "the locks of Python's threading are CPython's own since 3.13.1, and this is a version later than 3.14, or has no global lock",
         help: &[
-            "check the program with Python 3.13, whose locks are seen, and the lines that take them",
+            "check the program with Python 3.14, whose locks are seen, and the lines that take them",
             "for the lines of Python that wait: py-spy dump --pid PID",
         ],
         is_certain: true,
         waits: true,
-        is_in: |module| module.has(Mark::PyMutexLocks),
+        is_in: |module| module.has(Mark::PythonLocks),
     },
     Hidden {
         id: "java",
@@ -309,14 +309,11 @@ const RESTS: &[Hidden] = &[
     // `lockwright_cpython` knows, and those whose locks are not seen either.
     Hidden {
         id: "python-lines",
-        what: "which lines of Python take the locks, as this CPython is none of 3.11 to 3.13, or has no global lock; the interpreter's own functions are named in their place",
-        help: &["check the program with Python 3.11, 3.12 or 3.13"],
+        what: "which lines of Python take the locks, as this CPython is none of 3.11 to 3.14, or has no global lock; the interpreter's own functions are named in their place",
+        help: &["check the program with Python 3.11 to 3.14"],
         is_certain: true,
         waits: false,
-        is_in: |module| {
-            let is_old = module.has(Mark::Python) && !module.has(Mark::PyVersion);
-            is_old || module.has(Mark::PyFreeThreaded) && !module.has(Mark::PyMutexLocks)
-        },
+        is_in: |module| module.has(Mark::PythonLines),
     },
 ];
 

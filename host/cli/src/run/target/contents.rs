@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use lockwright_cpython::{Layout, has_own_locks};
 use memchr::memmem;
 use object::read::{Object, ObjectSection, ObjectSymbol};
 
@@ -43,14 +44,10 @@ pub enum Mark {
     AtomicWait,
     /// Abseil's Mutex.
     Abseil,
-    /// CPython.
-    Python,
-    /// CPython since 3.11.
-    PyVersion,
-    /// CPython without the global lock, since 3.13.
-    PyFreeThreaded,
-    /// CPython since 3.14, whose `threading.Lock` is a PyMutex.
-    PyMutexLocks,
+    /// CPython whose locks go unseen.
+    PythonLocks,
+    /// CPython whose lines are not known.
+    PythonLines,
     /// Node.js.
     Node,
     /// Ruby's interpreter.
@@ -141,10 +138,6 @@ const DEFINITIONS: &[(&str, Mark)] = &[
     ("__lsan_init", Sanitizer),
     ("__msan_init", Sanitizer),
     ("__hwasan_init", Sanitizer),
-    ("_PyEval_EvalFrameDefault", Python),
-    ("Py_Version", PyVersion),
-    ("_Py_MergeZeroLocalRefcount", PyFreeThreaded),
-    ("PyMutex_IsLocked", PyMutexLocks),
     ("node_module_register", Node),
     ("rb_mutex_lock", Ruby),
     ("mono_jit_init", Mono),
@@ -229,6 +222,7 @@ impl Contents {
                 marks.remove(&PthreadInside);
             }
             let data = |name: &str| elf.section_by_name(name)?.data().ok();
+            marks.extend(unknown_of_python(elf));
             marks.extend(elf.section_by_name(".go.buildinfo").map(|_| Go));
             marks.extend(data(".comment").is_some_and(is_by_rust).then_some(Rust));
             if let Some(constants) = data(".rodata") {
@@ -274,9 +268,28 @@ const RUNTIMES: &[(&str, &[&str], &[&str])] = &[
     ("ocaml", &[], &["caml_thread_initialize", "caml_domain_spawn", "caml_interprete"]),
 ];
 
-/// Functions and variables that CPython exports; they distinguish its versions.
-const OF_PYTHON: &[&str] =
-    &["_PyEval_EvalFrameDefault", "Py_Version", "_Py_MergeZeroLocalRefcount", "PyMutex_IsLocked"];
+/// What is not known of the CPython that the file is.
+fn unknown_of_python<'data>(elf: &impl Object<'data>) -> Option<Mark> {
+    let exported = |wanted: &str| {
+        let mut defined = elf.dynamic_symbols().filter(|symbol| symbol.is_definition());
+        defined.find(|symbol| symbol.name() == Ok(wanted))
+    };
+    exported("_PyEval_EvalFrameDefault")?;
+    // A constant of that type, since 3.11.
+    let version = exported("Py_Version").and_then(|version| {
+        let mut sections = elf.sections();
+        let bytes = sections.find_map(|section| section.data_range(version.address(), 8).ok()?);
+        Some(u64::from_le_bytes(bytes?.try_into().ok()?))
+    });
+    // Only a build without the global lock has it.
+    let is_free_threaded = exported("_Py_MergeZeroLocalRefcount").is_some();
+    let is_known = version.is_some_and(|version| Layout::of(version).is_some());
+    match (version.is_some_and(has_own_locks), is_known && !is_free_threaded) {
+        (_, true) => None,
+        (true, false) => Some(PythonLocks),
+        (false, false) => Some(PythonLines),
+    }
+}
 
 /// The language whose runtime the program is, by the [`crate::run::doctor`]'s name of what that hides. Looks at names
 /// only: this is asked of every program of a run.
@@ -286,7 +299,7 @@ pub fn runtime(file: &Path) -> Option<&'static str> {
             return Some("go");
         }
         let libraries = libraries(elf);
-        let known = || RUNTIMES.iter().flat_map(|(.., functions)| *functions).chain(OF_PYTHON);
+        let known = || RUNTIMES.iter().flat_map(|(.., functions)| *functions);
         let defined = elf.dynamic_symbols().filter(|symbol| symbol.is_definition());
         let exported: Vec<&str> = defined
             .filter_map(|symbol| symbol.name().ok())
@@ -299,23 +312,22 @@ pub fn runtime(file: &Path) -> Option<&'static str> {
                 return Some(*id);
             }
         }
-        match libraries.iter().find_map(|name| minor_of_python(name)) {
-            Some(14..) => Some("python"),
-            Some(..11) => Some("python-lines"),
+        let unknown = match libraries.iter().find_map(|name| minor_of_python(name)) {
+            Some((..11, _)) => Some(PythonLines),
+            Some((15.., _) | (_, true)) => Some(PythonLocks),
             Some(_) => None,
-            None if is_named("PyMutex_IsLocked") => Some("python"),
-            None if is_named("_Py_MergeZeroLocalRefcount") => Some("python-lines"),
-            None if is_named("_PyEval_EvalFrameDefault") && !is_named("Py_Version") => {
-                Some("python-lines")
-            }
-            None => None,
-        }
+            None => unknown_of_python(elf),
+        };
+        unknown.map(|unknown| if unknown == PythonLocks { "python" } else { "python-lines" })
     })?
 }
 
-/// The minor version of CPython 3 whose library has this name: `libpython3.11.so.1.0`.
-fn minor_of_python(library: &str) -> Option<u32> {
-    library.strip_prefix("libpython3.")?.split('.').next()?.parse().ok()
+/// The minor version of CPython 3 whose library has this name, as `libpython3.11.so.1.0`, and whether it has no global lock, as
+/// `libpython3.13t.so.1.0` has none.
+fn minor_of_python(library: &str) -> Option<(u32, bool)> {
+    let version = library.strip_prefix("libpython3.")?.split('.').next()?;
+    let minor = version.strip_suffix('t');
+    Some((minor.unwrap_or(version).parse().ok()?, minor.is_some()))
 }
 
 fn libraries<'data>(elf: &impl Object<'data>) -> Vec<String> {

@@ -1,0 +1,214 @@
+//! CPython's `_thread.lock`, which threading's locks are: since 3.13.1 a byte of its own that waiters park at. It begins free,
+//! and any thread may release it: a semaphore that begins at 1, as it was before, and is a lock until it shows that it is none
+//! ([`super::semaphore`]).
+
+use core::ffi::c_int;
+
+use lockwright_engines::lockdep::{Acquire, Core, Ident, ThreadState};
+use lockwright_ledger::rows::event;
+use lockwright_ledger::rows::meter::blocking_call;
+
+use super::no_lock::{hand_over, wait_for_event, wait_for_post};
+use crate::lock_id::by_address::{PythonLock, PythonRecursiveLock};
+use crate::lock_id::identity;
+use crate::lock_id::python_calls::{self, Call};
+use crate::lock_id::unstamped;
+use crate::lockdep::watch::{self, Blocking};
+use crate::lockdep::{cond, handed_on, handovers, left_held, release};
+use crate::recorder::measured::measured_short;
+use crate::recorder::state;
+
+/// The lock has been made.
+pub fn begins(lock: *const PythonLock) {
+    if state::status() != state::ACTIVE {
+        return;
+    }
+    measured_short(|| {
+        handovers::semaphore_begins(lock as u64, Some(1));
+        cond::forget_kept(lock as u64);
+        // SAFETY: CPython's own new lock, which nobody has used yet; it is known by its address.
+        unsafe { identity::begin_unless(lock, Core::takes_for_none) };
+    });
+}
+
+/// The recursive lock has been made.
+pub fn recursive_begins(lock: *const PythonRecursiveLock) {
+    if state::status() == state::ACTIVE {
+        // SAFETY: CPython's own new lock; it is known by its address.
+        measured_short(|| unsafe { identity::begin(lock) });
+    }
+}
+
+/// The lock's life ends.
+pub fn ends(lock: *const PythonLock) {
+    if unstamped::find(lock as u64).is_some() {
+        give_up(lock);
+    }
+}
+
+/// The lock is free again, in a forked child: the thread that forked may have had it, or any other.
+pub fn is_free_in_child(lock: *const PythonLock) {
+    if watch::thread().is_some_and(|thread| thread.find(lock as u64).is_some()) {
+        give_up(lock);
+    }
+    ends(lock);
+}
+
+fn give_up(lock: *const PythonLock) {
+    let thread = watch::thread();
+    state::with_core(|core| {
+        core.give_up(thread, lock as u64);
+        // SAFETY: a lock that is known by its address.
+        unsafe { identity::withdraw(core, lock) };
+    });
+}
+
+/// The lock is about to be taken by `method`, which says whether it was. `is_taken`: it will have to wait.
+///
+/// # Safety
+/// The call has not returned.
+pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool) {
+    let (Some(ident), Some(thread)) = (unstamped::find(call.lock), watch::thread()) else {
+        return wait_for_release(call, is_taken, method);
+    };
+    if call.levels != 0 && thread.find(call.lock).is_some() {
+        // It has it already, and does not wait.
+        if python_calls::during(call, method)
+            && let Some(thread) = watch::own()
+        {
+            thread.recurse(call.lock);
+        }
+        return;
+    }
+    if is_taken && !call.tries() && thread.find(call.lock).is_some() {
+        // SAFETY: a lock that is known by its address.
+        unsafe { wait_for_post(thread, call.lock as *const PythonLock, ident) };
+        return wait_for_release(call, is_taken, method);
+    }
+    if !python_calls::during(call, method) || unstamped::find(call.lock) != Some(ident) {
+        return;
+    }
+    // A handler of the program's may have run meanwhile.
+    let Some(thread) = watch::own() else { return };
+    if thread.find(call.lock).is_some() {
+        // It was released where nobody saw it.
+        // SAFETY: a lock that is known by its address.
+        return unsafe {
+            hand_over(Some(thread), call.lock as *const PythonLock, call.lock, ident)
+        };
+    }
+    // SAFETY: the caller promises that the call has not returned.
+    if unsafe { reserve(thread, call, ident) } {
+        thread.acquired(call.lock);
+        match call.levels {
+            0 => thread.did(event::SEMAPHORE),
+            levels => {
+                for _ in 1..levels.min(MOST_LEVELS) {
+                    thread.recurse(call.lock);
+                }
+            }
+        }
+    }
+}
+
+/// Levels of a recursive lock that are counted when it is taken again after a condition wait.
+const MOST_LEVELS: u64 = 1 << 16;
+
+/// Reserves the entry of the lock `ident`, which `call` takes. False: it goes unwatched.
+///
+/// # Safety
+/// The call has not returned.
+unsafe fn reserve(thread: &mut ThreadState, call: &Call, ident: Ident) -> bool {
+    let lock = Acquire { addr: call.lock, ident, mode: call.mode, site: call.site };
+    let is_reserved = thread.reserve_known(ident, call.mode, call.site)
+        // SAFETY: the caller promises that the call has not returned.
+        || unsafe { watch::before_past(thread, lock, call.back) };
+    if is_reserved {
+        // A recursive one, too: a thread that has it waits for the interpreter's lock now and then.
+        thread.mark_semaphore();
+    }
+    is_reserved
+}
+
+/// As [`acquire`], of what is no lock.
+fn wait_for_release(call: &Call, is_taken: bool, method: impl FnOnce() -> bool) {
+    let since = handed_on::now();
+    if is_taken && !call.tries() {
+        left_held::idles(const { blocking_call("sem_wait") }, call.site);
+    }
+    if python_calls::during(call, method) && call.mode == 0 {
+        handovers::semaphore_waited(call.lock, 0);
+        if is_taken && since != handed_on::now() {
+            handed_on::granted(call.lock, since);
+        }
+    }
+}
+
+/// The thread is about to wait by `block` in the call that it has under way.
+///
+/// # Safety
+/// The call has not returned.
+pub unsafe fn parks(call: &Call, block: impl FnOnce() -> c_int) -> c_int {
+    let (Some(ident), Some(thread)) = (unstamped::find(call.lock), watch::thread()) else {
+        return wait_for_event((call.lock, true), call.mode, call.site, block);
+    };
+    // It has the interpreter's lock no more, and the next time that it looks the lock may be taken again.
+    // SAFETY: the caller promises that the call has not returned.
+    if !unsafe { reserve(thread, call, ident) } {
+        return block();
+    }
+    let (lock, node) = thread.reserved(call.lock);
+    let is_obstacle = thread.is_obstacle(1);
+    // A thread that waits for a lock which it has taken itself waits for another thread's release.
+    let blocking = Blocking { relock_fails: true, owner: 0 };
+    let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
+    thread.abandon();
+    result
+}
+
+/// The lock, which is taken, is about to be released by `method`, which says whether it was. `has_waiters`: for them.
+pub fn release(call: &Call, has_waiters: bool, method: impl FnOnce() -> bool) {
+    let lock = call.lock;
+    let Some(ident) = unstamped::find(lock) else {
+        handovers::shares_by_post();
+        if has_waiters {
+            handed_on::posts(lock);
+        }
+        cond::posts(lock);
+        handovers::semaphore_posts(lock);
+        python_calls::during(call, method);
+        return;
+    };
+    match watch::thread() {
+        Some(thread) if thread.releases_semaphore(lock) => {
+            // It may be gone once it is released: only its address is used.
+            if python_calls::during(call, method) {
+                release::any_held(thread, lock);
+            }
+        }
+        thread => {
+            handovers::shares_by_post();
+            cond::posts(lock);
+            // SAFETY: a lock that is known by its address.
+            unsafe { hand_over(thread, lock as *const PythonLock, lock, ident) };
+            // Its holder may have begun to wait for it, which has somebody listen.
+            handovers::semaphore_posts(lock);
+            python_calls::during(call, method);
+        }
+    }
+}
+
+/// The recursive lock, which is taken, is about to be released by `method`, which says whether it was.
+pub fn release_recursive(call: &Call, method: impl FnOnce() -> bool) {
+    if !python_calls::during(call, method) {
+        return;
+    }
+    let Some(thread) = watch::own() else { return };
+    // Only its owner can release it: what it does not hold was taken where nobody saw it.
+    while thread.find(call.lock).is_some() {
+        watch::released(thread, call.lock, None);
+        if call.levels != 0 {
+            break;
+        }
+    }
+}
