@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::harness::{
-    FOUND, Run, Scratch, build, check_with, installed, ledgers, program, run, signal, tests_dir,
-    tool, under,
+    FOUND, Run, Scratch, build, check, check_with, installed, ledgers, program, run, signal,
+    tests_dir, tool, under,
 };
 
 fn text(path: &Path) -> &str {
@@ -225,6 +225,15 @@ fn a_wait_for_ocamls_master_lock_is_suppressed_and_for_another_lock_is_not() {
     assert!(run.stderr.contains("no findings"), "{}", run.stderr);
     let run = check_with(&["--fail-on", "ordered"], build("ocaml_names.c", &["-DOWN"])).run();
     assert_eq!(run.verdicts(), [("wait-with-lock-held", "ordered")], "{}", run.stderr);
+}
+
+#[test]
+fn the_order_of_ocamls_own_two_locks_is_suppressed_and_of_others_is_not() {
+    let run = check(program("ocaml_domains.c")).run();
+    assert_eq!(run.report()["suppressed"]["default"], 1, "{}", run.stderr);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let run = check(build("ocaml_domains.c", &["-DOWN"])).run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
 }
 
 #[test]
