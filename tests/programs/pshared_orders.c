@@ -1,12 +1,17 @@
 /* Two processes take process-shared locks in memory that they share. No process alone has a cycle. The argument says how:
  *
  * both     parent and child take two mutexes in the two orders, and nothing orders them
+ * spins    so, with spinlocks
+ * semaphores  so, with semaphores that begin at 1
+ * posted   so, but a third process posts one of the semaphores, which it has not taken
  * array    so, but one line initialises all mutexes
  * rwlocks  so, with reader-writer locks
  * children so, but two children
  * file     so, but each child maps a file for itself, one of them further up
  * same     both take them in one order
  * gate     both hold a third mutex meanwhile
+ * spins_same, semaphores_same  both take two of these in one order
+ * spin_gate, semaphore_gate  both hold a third of these meanwhile
  * readers  both only read
  * objects  each child has an object of its own: equal bytes in two of them
  * again    each child initialises the mutexes again, in the same memory
@@ -16,6 +21,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +33,8 @@ struct memory {
 	pthread_mutex_t a, b, gate;
 	pthread_mutex_t all[2];
 	pthread_rwlock_t r, s;
+	pthread_spinlock_t spin[3];
+	sem_t sem[3];
 };
 
 static void check(int error)
@@ -64,6 +72,10 @@ static void init(struct memory *m)
 	check(pthread_rwlock_init(&m->r, &rwattr));
 	check(pthread_rwlock_init(&m->s, &rwattr));
 	check(pthread_rwlockattr_destroy(&rwattr));
+	for (i = 0; i < 3; i++) {
+		check(pthread_spin_init(&m->spin[i], PTHREAD_PROCESS_SHARED));
+		check(sem_init(&m->sem[i], 1, 1));
+	}
 }
 
 static void mutexes(pthread_mutex_t *first, pthread_mutex_t *second)
@@ -82,11 +94,43 @@ static void rwlocks(pthread_rwlock_t *first, pthread_rwlock_t *second, int (*loc
 	check(pthread_rwlock_unlock(first));
 }
 
+static void spins(pthread_spinlock_t *first, pthread_spinlock_t *second)
+{
+	check(pthread_spin_lock(first));
+	check(pthread_spin_lock(second));
+	check(pthread_spin_unlock(second));
+	check(pthread_spin_unlock(first));
+}
+
+static void semaphores(sem_t *first, sem_t *second)
+{
+	check(sem_wait(first));
+	check(sem_wait(second));
+	check(sem_post(second));
+	check(sem_post(first));
+}
+
 /* What one of the two does: the one with `other` set takes the other order. */
 static void take(const char *how, struct memory *m, int other)
 {
-	if (!strcmp(how, "same"))
+	if (strstr(how, "same"))
 		other = 0;
+	if (!strncmp(how, "spin", 4)) {
+		if (!strcmp(how, "spin_gate"))
+			check(pthread_spin_lock(&m->spin[2]));
+		spins(&m->spin[other], &m->spin[!other]);
+		if (!strcmp(how, "spin_gate"))
+			check(pthread_spin_unlock(&m->spin[2]));
+		return;
+	}
+	if (!strncmp(how, "semaphore", 9) || !strcmp(how, "posted")) {
+		if (!strcmp(how, "semaphore_gate"))
+			check(sem_wait(&m->sem[2]));
+		semaphores(&m->sem[other], &m->sem[!other]);
+		if (!strcmp(how, "semaphore_gate"))
+			check(sem_post(&m->sem[2]));
+		return;
+	}
 	if (!strcmp(how, "array"))
 		mutexes(&m->all[other], &m->all[!other]);
 	else if (!strcmp(how, "rwlocks"))
@@ -169,6 +213,16 @@ int main(int argc, char **argv)
 		one = start(how, m, 1, fd);
 		take(how, m, 0);
 		end(one);
+		if (!strcmp(how, "posted")) {
+			one = fork();
+			if (one < 0)
+				abort();
+			if (!one) {
+				check(sem_post(&m->sem[0]));
+				exit(0);
+			}
+			end(one);
+		}
 	}
 	return 0;
 }

@@ -44,7 +44,7 @@ fn cycle(grade: &str) -> Vec<(String, String)> {
 
 #[test]
 fn two_processes_take_two_orders() {
-    for how in ["both", "array", "rwlocks", "children", "file"] {
+    for how in ["both", "array", "rwlocks", "spins", "semaphores", "children", "file"] {
         for found in found(how) {
             assert_eq!(found, (cycle("likely"), FOUND), "{how}");
         }
@@ -53,7 +53,7 @@ fn two_processes_take_two_orders() {
 
 #[test]
 fn what_cannot_deadlock_is_not_told() {
-    for how in ["same", "readers"] {
+    for how in ["same", "spins_same", "semaphores_same", "spin_gate", "semaphore_gate", "readers"] {
         for found in found(how) {
             assert_eq!(found, (vec![], 0), "{how}");
         }
@@ -61,6 +61,13 @@ fn what_cannot_deadlock_is_not_told() {
     let [checked, merged] = found("gate");
     assert_eq!(checked, (vec![], 0));
     assert_eq!(merged, (cycle("guarded"), 0));
+}
+
+/// A process that posts what it has not taken shows to all that it is no lock.
+#[test]
+fn a_semaphore_that_one_process_only_posts_is_no_lock() {
+    let [checked, _] = found("posted");
+    assert_eq!(checked, (vec![], 0));
 }
 
 /// Of other memory, or of other locks in the same, only what is true of any two processes is known.

@@ -47,6 +47,11 @@ by_address! {
 }
 
 by_address! {
+    /// A semaphore that processes share, as a type of its own: each of them would write its stamp over the others'.
+    SharedSemaphore(libc::sem_t): lock_kind::SEMAPHORE
+}
+
+by_address! {
     /// A user-defined lock.
     UserLock(u8): lock_kind::OWN
 }
@@ -69,6 +74,11 @@ by_address! {
 /// The lock, as a type that can be identified.
 pub fn spin_lock(l: *mut pthread_spinlock_t) -> *const SpinLock {
     l.cast_const().cast()
+}
+
+/// The semaphore, as one that processes share.
+pub fn shared_semaphore(s: *const libc::sem_t) -> *const SharedSemaphore {
+    s.cast()
 }
 
 /// Bits of the flags of a user-defined lock's acquisition: the values of `LW_READ` and its siblings

@@ -804,16 +804,39 @@ pub unsafe fn forget<T: Identify>(this: *const T, call: Option<Frame>) -> Option
     None
 }
 
-/// The object, which has an identity, is no lock any more.
+/// The object, which may have an identity, is no lock any more.
 ///
 /// # Safety
 /// `this` points to such an object.
 pub unsafe fn withdraw<T: Identify>(_core: &mut Core, this: *const T) {
-    match T::STAMPABLE {
-        // SAFETY: the caller promises such an object.
-        true => unsafe { take_stamp(this) },
-        false => UNSTAMPED.remove(this as u64),
+    if !T::STAMPABLE {
+        return forget_unstamped(this as u64);
     }
+    // SAFETY: the caller promises such an object, whose stamp's bytes are ours if it has one.
+    unsafe {
+        if stamped(this).is_some() {
+            take_stamp(this);
+        }
+    }
+}
+
+/// The identity of a lock without a stamp that was initialised in this process, or in one that it was forked from.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn unstamped_or_inherited<T: Identify>(this: *const T) -> Option<Ident> {
+    let at = this as u64;
+    UNSTAMPED.get(at).or_else(|| {
+        PARENTS.get(at)?;
+        // SAFETY: the caller promises such an object.
+        unsafe { identify(this, Birth::FirstAcquire) }
+    })
+}
+
+/// Forgets the lock without a stamp at `addr`, of the parent process, too. To be called under the core's lock.
+pub fn forget_unstamped(addr: u64) {
+    UNSTAMPED.remove(addr);
+    PARENTS.remove(addr);
 }
 
 /// Takes the stamp away: the object is no lock, or no lock any more.

@@ -285,6 +285,18 @@ pub struct Mapping {
     pub is_main_stack: bool,
     /// Other processes may have it, too.
     pub is_shared: bool,
+    /// Device, inode, and its first byte in that; inode 0 if there is none.
+    file: [u64; 3],
+}
+
+impl Mapping {
+    /// Device, inode, and byte in it, of what is mapped at `address`: all processes that have it mapped come to the same.
+    /// `None` if it is nothing of that.
+    pub fn place(&self, address: u64) -> Option<[u64; 3]> {
+        let [device, inode, offset] = self.file;
+        let has_one = inode != 0 && (self.start..self.end).contains(&address);
+        has_one.then(|| [device, inode, offset.wrapping_add(address - self.start)])
+    }
 }
 
 /// What is mapped at `address`. Asks the kernel, slowly.
@@ -298,21 +310,8 @@ pub fn mapping_of(address: u64) -> Option<Mapping> {
                 end: line.end,
                 is_main_stack: line.path == b"[stack]",
                 is_shared: line.shared,
+                file: [line.device, line.inode, line.offset],
             });
-        }
-    });
-    found
-}
-
-/// Device, inode, and byte in it, of what is mapped at `address`, if other processes may have that mapped, too: they come to
-/// the same. Asks the kernel, slowly.
-#[cold]
-pub fn shared_place(address: u64) -> Option<[u64; 3]> {
-    let mut found = None;
-    for_each_line(|line| {
-        if (line.start..line.end).contains(&address) && line.shared && line.inode != 0 {
-            let offset = line.offset.wrapping_add(address - line.start);
-            found = Some([line.device, line.inode, offset]);
         }
     });
     found

@@ -9,7 +9,9 @@
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, Lock, Node, class_origin, excludes, lock_kind, mode};
+use lockwright_ledger::rows::{
+    Class, Lock, Node, class_origin, excludes, lock_flag, lock_kind, mode,
+};
 
 use super::combinations::combinations;
 use super::processes::{Occurrence, Processes};
@@ -42,6 +44,8 @@ struct Seen {
     ledger: usize,
     row: u32,
     class: u32,
+    /// It is a semaphore that was posted by a thread of the process that had not taken it.
+    is_handed_over: bool,
 }
 
 /// What is known of when a process lived.
@@ -102,6 +106,7 @@ impl SharedLocks {
                         ledger: index,
                         row,
                         class: lock.class,
+                        is_handed_over: lock.flags & lock_flag::HANDED_OVER != 0,
                     });
                 }
             }
@@ -128,6 +133,10 @@ impl SharedLocks {
         let mut seen = HashSet::new();
         // A process that has two of them has seen one end, or has the memory twice.
         if !rows.iter().all(|row| seen.insert(row.ledger)) {
+            return false;
+        }
+        // What is no lock to one process is none to the others.
+        if rows.iter().any(|row| row.is_handed_over) {
             return false;
         }
         let origin = |row: &Seen| {
@@ -317,7 +326,9 @@ fn gate(all: &Processes<'_, '_>, a: &Occurrence, b: &Occurrence) -> Gate {
         let lock = |node: &Node| {
             let row = model.ledger.get::<Lock>(node.lock).filter(|_| node.inst != 0);
             let kind = model.classes.kind(node.class);
-            row.filter(|_| matches!(kind, lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER))
+            row.filter(|_| {
+                matches!(kind, lock_kind::MUTEX..=lock_kind::SPIN | lock_kind::SEMAPHORE)
+            })
         };
         held.map(|(_, node)| (lock(node).map(|row| row.shared), node.mode)).collect()
     };

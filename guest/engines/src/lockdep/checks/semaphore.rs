@@ -30,6 +30,9 @@ pub(crate) fn hand_over(
     if let Some(held) = is_held.filter(|held| held.inst == ident.inst()) {
         // Its holder may be recording an order with it just now.
         recorder.lock_row(&Acquire::of(&Held { addr, ..held }), 0);
+    } else if recorder.is_shared(addr, ident) {
+        // Other processes may have orders with it.
+        recorder.lock_row(&Acquire { addr, ident, mode: 0, site: 0 }, 0);
     }
     if let Some(id) = recorder.recorded_lock(ident.inst()) {
         recorder.writer.update::<Lock>(id, |row| row.flags |= lock_flag::HANDED_OVER);

@@ -202,7 +202,7 @@ impl Classes {
         }
         let kind = writer.get::<Class>(held.ident.class()).map_or(0, |class| class.kind);
         let shared = match (kind, self.sharing) {
-            (lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER, Some(sharing)) => {
+            (lock_kind::MUTEX..=lock_kind::SPIN | lock_kind::SEMAPHORE, Some(sharing)) => {
                 sharing(held.addr, held.ident)
             }
             _ => None,

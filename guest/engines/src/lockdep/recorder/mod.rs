@@ -156,6 +156,11 @@ impl Recorder {
         self.classes.inherit_wait_types(&mut self.writer, &parent.writer);
     }
 
+    /// The lock at `addr` is for several processes, and lies in memory that they share.
+    pub(crate) fn is_shared(&self, addr: u64, ident: Ident) -> bool {
+        self.classes.sharing.is_some_and(|sharing| sharing(addr, ident).is_some())
+    }
+
     /// Row of a lock whose instance matters.
     pub(crate) fn lock_row(&mut self, held: &Acquire, segment: u32) -> u32 {
         self.classes.lock_row(&mut self.writer, held, segment)

@@ -63,6 +63,8 @@ fn is_none(core: &mut Core, thread: Option<&mut ThreadState>, held_as: u64, iden
     // How many of the class are locks decides about the next.
     known_births::withdraw(core, ident.class());
     core.hand_over(thread, held_as, ident);
+    // One that processes share has no stamp.
+    identity::forget_unstamped(held_as);
 }
 
 /// Waits by `block` for the post of a semaphore that is no lock: its address, and whether it is taken. If the thread keeps locks

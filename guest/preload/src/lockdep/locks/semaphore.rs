@@ -3,8 +3,12 @@
 //!
 //! A lock carries a stamp, and loses it when it proves to be none: a post by a thread that does not
 //! hold it (in a handler: that did not take it there), or a wait by the one that does.
+//!
+//! One that processes share is known by its address ([`shared`]), in the process that has initialised it, and in those that this
+//! forks. It is a lock as long as it is used as one in each of them.
 
 use core::ffi::{c_int, c_uint};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::sem_t;
 use lockwright_engines::lockdep::{Acquire, Core, Ident, ThreadState};
@@ -15,6 +19,7 @@ use super::counting;
 use super::no_lock::{hand_over, wait_for_event, wait_for_post};
 use crate::callsite::Return;
 use crate::libc::real;
+use crate::lock_id::by_address::shared_semaphore;
 use crate::lock_id::first_use;
 use crate::lock_id::identity;
 use crate::lock_id::python_calls;
@@ -25,9 +30,13 @@ use crate::lockdep::{
 use crate::os::sys;
 use crate::recorder::measured::measured_short;
 use crate::recorder::state;
+use crate::stack::modules;
 use crate::stack::unwind::Frame;
 
 type Semaphore = *mut sem_t;
+
+/// There has been a lock that processes share, in this process or in one that it was forked from.
+static ARE_SHARED: AtomicBool = AtomicBool::new(false);
 
 /// A semaphore has been initialised. Where, if that is known.
 ///
@@ -44,13 +53,21 @@ pub unsafe fn begins(
         return None;
     }
     measured_short(|| {
+        // What is called shared need not be where others can reach it.
+        let is_shared = shared != 0 && modules::is_shared(s as u64);
         // Posts of other processes would not be seen.
-        handovers::semaphore_begins(s as u64, (shared == 0).then_some(value));
+        handovers::semaphore_begins(s as u64, (!is_shared).then_some(value));
         cond::forget_kept(s as u64);
         // lockmeter knows semaphores by where they are waited for.
         let is_counting = counting::SEATS.contains(&value);
+        if is_shared && value == 1 && is_wanted() {
+            // Relaxed: others can use the semaphore only after they have heard of it.
+            ARE_SHARED.store(true, Relaxed);
+            // SAFETY: `sem_init` has just initialised `s`.
+            return unsafe { identity::begin(shared_semaphore(s)) };
+        }
         let may_be_lock =
-            shared == 0 && (value == 1 || is_counting) && identity::can_stamp() && is_wanted();
+            !is_shared && (value == 1 || is_counting) && identity::can_stamp() && is_wanted();
         // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet. The caller promises that `call` has not
         // returned.
         may_be_lock.then(|| unsafe {
@@ -72,6 +89,13 @@ pub unsafe fn end(s: Semaphore) {
     // SAFETY: the caller's memory, of a semaphore's size; what it says is checked or only a hint.
     unsafe {
         if identity::stamped(s).is_none() {
+            if shared(s).is_some() {
+                let thread = watch::thread();
+                state::with_core(|core| {
+                    core.give_up(thread, s as u64);
+                    identity::forget_unstamped(s as u64);
+                });
+            }
             return;
         }
         let is_counting = counting::ident(s).is_some();
@@ -88,8 +112,32 @@ pub unsafe fn end(s: Semaphore) {
 #[inline(always)]
 fn lock(s: Semaphore) -> Option<(&'static mut ThreadState, Ident)> {
     // SAFETY: wrappers pass the semaphore of the program's own call, whose memory may have a stamp.
-    let ident = unsafe { identity::stamped_plain(s) }?;
+    let ident = unsafe { identity::stamped_plain(s) }.or_else(|| shared(s))?;
     Some((watch::thread()?, ident))
+}
+
+/// The identity of the semaphore, if it is a lock that processes share.
+#[inline(always)]
+fn shared(s: Semaphore) -> Option<Ident> {
+    #[cold]
+    #[inline(never)]
+    fn by_address(s: Semaphore) -> Option<Ident> {
+        // In a forked child, a ledger begins with this: until then the parent's identities are here.
+        watch::thread()?;
+        // SAFETY: such a semaphore is known by its address alone, so its memory is not touched.
+        unsafe { identity::unstamped_or_inherited(shared_semaphore(s)) }
+    }
+    // Relaxed: a thread that uses the semaphore has heard of it after this was set.
+    if ARE_SHARED.load(Relaxed) { by_address(s) } else { None }
+}
+
+/// The semaphore is still the lock `ident`.
+///
+/// # Safety
+/// The caller's semaphore.
+unsafe fn is_lock(s: Semaphore, ident: Ident) -> bool {
+    // SAFETY: the caller promises a semaphore, whose memory may have a stamp.
+    unsafe { identity::stamped(s) }.or_else(|| shared(s)) == Some(ident)
 }
 
 /// # Safety
@@ -127,7 +175,7 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
     }
     // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `stamped`
     // asks.
-    let Some(ident) = (unsafe { identity::stamped(s) }) else {
+    let Some(ident) = (unsafe { identity::stamped(s) }).or_else(|| shared(s)) else {
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
         handovers::shares_by_post();
@@ -258,7 +306,7 @@ unsafe fn taken(thread: &mut ThreadState, s: Semaphore, ident: Ident) {
     thread.did(event::SEMAPHORE);
     // Another thread, or a handler, may have posted it meanwhile.
     // SAFETY: the caller promises its semaphore, just taken, whose memory may have a stamp.
-    if unsafe { identity::stamped(s) } != Some(ident) {
+    if !unsafe { is_lock(s, ident) } {
         thread.release(s as u64);
     }
 }
