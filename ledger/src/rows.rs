@@ -970,8 +970,9 @@ pub mod finding_kind {
     /// context): `node` is what was held.
     pub const WAIT_CONTEXT: u8 = 16;
     /// No misuse: the thread signalled the condition variable, or posted the semaphore, at `addr`,
-    /// for which others had waited by then with a lock kept: `node` is what it held. `detail` is
-    /// one of [`super::signalled`]. For each thread the first few times.
+    /// for which others had waited by then with a lock kept: `node` is what it held. Or it woke those that
+    /// waited so at the futex there. `detail` is one of [`super::signalled`]. For each thread the first few
+    /// times.
     pub const SIGNALLED: u8 = 17;
     /// A call that may sleep was made with a spinning lock held, which is the row's, and was taken
     /// at `other_stack`. `detail` is the call's number in [`super::meter::BLOCKING_CALLS`].
@@ -1029,6 +1030,9 @@ pub mod signalled {
     pub const ROUND: u64 = 1;
     /// It was a handler that signalled: what the thread took has nothing to do with it.
     pub const IN_HANDLER: u64 = 2;
+    /// As [`ROUND`], except for one thing that it had told others: for a `std::future`, which is set by way of a `pthread_once`,
+    /// that is the same.
+    pub const AFTER_ONE: u64 = 3;
 }
 
 row! {

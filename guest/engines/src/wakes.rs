@@ -156,6 +156,11 @@ impl Wakes {
 }
 
 impl Waiter {
+    /// Where it waits.
+    pub fn addr(&self) -> u64 {
+        self.addr
+    }
+
     /// The calling thread is about to wake somebody here. `None` where that is not written down.
     pub fn tell(self, by: &Waker) -> Option<Told> {
         let tell = |mut last: LastWake<'_>| {

@@ -56,6 +56,13 @@ impl Stack {
         &self.frames[..self.len]
     }
 
+    /// As much of it as there is room for; tells how many addresses that is.
+    pub fn copy_to(&self, frames: &mut [u64]) -> usize {
+        let len = self.len.min(frames.len());
+        frames[..len].copy_from_slice(&self.frames[..len]);
+        len
+    }
+
     /// The call site, combined with `what`: a site past possible wrappers, as none is known to be
     /// one.
     pub fn site(&self, what: u64) -> u64 {
@@ -78,11 +85,7 @@ impl Stack {
             if let Some(&first) = self.frames().first() {
                 modules::cover(core, &[first]);
             }
-            core.captured(&mut |frames| {
-                let len = self.len.min(frames.len());
-                frames[..len].copy_from_slice(&self.frames[..len]);
-                len
-            })
+            core.captured(&mut |frames| self.copy_to(frames))
         });
         let row = interned.unwrap_or(0);
         if row != 0 {

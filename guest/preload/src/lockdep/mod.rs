@@ -31,7 +31,10 @@ use crate::lock_id::inherited;
 pub const HOST: Host = Host {
     engine: engines::LOCKDEP,
     is_wanted,
-    start: |_| cond::begin(),
+    start: |_| {
+        cond::begin();
+        futex::begin();
+    },
     attach,
     forked,
     thread_ended: attached_threads::ended,

@@ -73,6 +73,8 @@ pub enum Action {
     Signals,
     /// Posts this semaphore.
     Posts,
+    /// Wakes those that wait for this at a futex.
+    Wakes,
     /// A handler that could interrupt the thread acquires it.
     WouldAcquireInHandler {
         /// For reading.

@@ -36,6 +36,19 @@ pub struct FutexKind {
 impl FutexKind {
     /// Nothing is known.
     pub const UNKNOWN: Self = Self { used_as: FutexUse::Unknown, of: None };
+
+    /// What a report calls the object.
+    pub fn noun(self) -> &'static str {
+        match (self.of, self.used_as) {
+            (Some("std::future"), _) => "future",
+            (Some("std::latch"), _) => "latch",
+            (Some("std::atomic::wait"), _) => "atomic variable",
+            (_, FutexUse::Condition) => "condition variable",
+            (_, FutexUse::Semaphore) => "semaphore",
+            (_, FutexUse::Barrier) => "barrier",
+            _ => "futex",
+        }
+    }
 }
 
 /// A futex that a thread waits at, and who else is known of there.

@@ -38,6 +38,7 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         Action::WaitsAtFutex => ("waits for", ""),
         Action::Signals => ("signals a condition variable that is waited on with", ""),
         Action::Posts => ("posts", ""),
+        Action::Wakes => ("wakes those that wait for", ""),
         Action::WouldAcquireInHandler { timed: true, .. } => {
             ("would acquire", " with a timeout in a signal handler")
         }

@@ -1,5 +1,5 @@
-//! Waits at futexes without a time limit, made with locks held. Which thread is to wake the waiter is
-//! not known, nor whether it needs such a lock first: the reader mentions where there were such waits.
+//! Waits at futexes without a time limit, made with locks held. The threads that wake the waiter are recorded like those that
+//! signal a condition variable ([`super::wakeup`]). What the futex is, and so what follows, the reader finds by names of functions.
 
 use lockwright_ledger::rows::{Finding, Held, finding_kind, mode};
 
@@ -20,12 +20,12 @@ impl ThreadState {
     }
 }
 
-/// The thread is about to wait at a futex: records it if it keeps a lock meanwhile.
-pub(crate) fn waits(recorder: &mut Recorder, thread: &mut ThreadState, wait: &FutexWait) {
+/// The thread is about to wait at a futex: records it if it keeps a lock meanwhile. False if it does not, or there is no room.
+pub(crate) fn waits(recorder: &mut Recorder, thread: &mut ThreadState, wait: &FutexWait) -> bool {
     // What has been released is not held, though its entry may still be there.
     thread.close_gaps();
     let is_kept = |held: &Held| held.is_held() && held.flags & NOT_KEPT == 0;
-    let Some(held) = thread.held().rfind(is_kept) else { return };
+    let Some(held) = thread.held().rfind(is_kept) else { return false };
     let node = recorder.held_context(thread);
     let row = recorder.push_misuse(Finding {
         kind: finding_kind::FUTEX_HELD,
@@ -45,4 +45,5 @@ pub(crate) fn waits(recorder: &mut Recorder, thread: &mut ThreadState, wait: &Fu
         let probe = thread.futex_probe(wait);
         thread.remember(probe.key, row);
     }
+    row != 0
 }

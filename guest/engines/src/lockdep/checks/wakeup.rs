@@ -118,11 +118,12 @@ impl Wakeups {
             thread.remember(probe.key, 0);
             return false;
         }
-        let detail = match () {
-            () if thread.in_signal() != 0 => signalled::IN_HANDLER,
+        let detail = match thread.told().wrapping_sub(thread.row.told_before) {
+            _ if thread.in_signal() != 0 => signalled::IN_HANDLER,
             // All that it has told since its segment began is this.
-            () if thread.told() != thread.row.told_before.wrapping_add(1) => signalled::UNSURE,
-            () => signalled::ROUND,
+            1 => signalled::ROUND,
+            2 => signalled::AFTER_ONE,
+            _ => signalled::UNSURE,
         };
         let node = recorder.held_context(thread);
         let row = Finding {

@@ -37,9 +37,9 @@ impl Core {
         atomic_sleep::sleeps(&mut self.recorder, thread, call, site, now_ns, capture);
     }
 
-    /// The thread is about to wait at a futex, without a time limit: records it if it holds a lock.
-    pub fn waits_at_futex(&mut self, thread: &mut ThreadState, wait: &FutexWait) {
-        futex_wait::waits(&mut self.recorder, thread, wait);
+    /// The thread is about to wait at a futex, without a time limit: records it if it holds a lock. False if it is not recorded.
+    pub fn waits_at_futex(&mut self, thread: &mut ThreadState, wait: &FutexWait) -> bool {
+        futex_wait::waits(&mut self.recorder, thread, wait)
     }
 
     /// A lock is unlocked that the calling thread does not hold: its holder no longer holds it.

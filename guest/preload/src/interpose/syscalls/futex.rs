@@ -259,6 +259,9 @@ fn wakes(
         when_ns: time::now_ns(),
     };
     let told = waiter.tell(&by);
+    if lockdep::is_wanted() {
+        lockdep::futex::wakes(waiter.addr(), &stack);
+    }
     let result = call();
     match is_done(result) {
         true => cell.into_iter().for_each(|cell| cell.begin()),

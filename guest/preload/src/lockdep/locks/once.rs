@@ -111,6 +111,9 @@ fn forget(control: u64) {
 /// The call has not returned.
 pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
     let Some(thread) = watch::thread() else { return false };
+    // No acquisition of a lock, but it is given up as one is. And it may be a future that is set, of which other threads can
+    // learn without a call.
+    thread.shares();
     // A thread that is cancelled in a wait is unwound by a library that calls us: its wait is still
     // in its row, for the code that checks how the wait ended.
     if thread.wait_frame().is_some() {
@@ -139,9 +142,7 @@ pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
 pub fn begins(control: u64) -> u64 {
     let Some(thread) = watch::own() else { return 0 };
     thread.wait_end();
-    // No acquisition of a lock, but it is given up as one is.
     thread.inherited(control);
-    thread.shares();
     thread.steps()
 }
 

@@ -4,6 +4,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t};
+use lockwright_engines::Capture;
 use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Held, event, finding_kind, held_flag, mode};
@@ -83,13 +84,16 @@ pub fn posts(addr: u64) {
 fn wakes(thread: &mut ThreadState, addr: u64) {
     // Relaxed: a word that says nothing about other memory.
     if IS_KEPT.load(Relaxed) && KEPT.get(addr).is_some() {
-        let probe = thread.probe_signal(addr);
-        if !probe.is_hit() {
-            let now = time::now_ns();
-            state::with_core(|core| {
-                core.signalled(thread, addr, probe, now, &mut python::capture);
-            });
-        }
+        ends_kept_wait(thread, addr, &mut python::capture);
+    }
+}
+
+/// The thread is about to end a wait for the object at `addr` with a lock kept, which has been counted.
+pub fn ends_kept_wait(thread: &mut ThreadState, addr: u64, capture: Capture<'_>) {
+    let probe = thread.probe_signal(addr);
+    if !probe.is_hit() {
+        let now = time::now_ns();
+        state::with_core(|core| core.signalled(thread, addr, probe, now, capture));
     }
 }
 

@@ -1,19 +1,36 @@
 //! A lock is kept while its thread depends on others.
 
+use crate::finding::futex::FutexKind;
 use crate::finding::{Name, ThreadInfo};
 
 /// A wait keeps further locks: those of the finding but the first, which is what the wait gives
-/// up, or the semaphore that it waits for, and those that [`Signalled::NeedsThrough`] adds.
+/// up, or what else it waits for, and those that [`Signalled::NeedsThrough`] adds.
 #[derive(Clone, Debug)]
 pub struct WaitWithLockHeld {
-    /// It is for a semaphore.
-    pub semaphore: bool,
+    /// What ends it.
+    pub ended_by: EndedBy,
     /// The wait may end by itself.
     pub timed: bool,
     /// What is known about the signallers.
     pub signalled: Signalled,
     /// What may be missing in that.
     pub gap: Option<Gap>,
+}
+
+/// What ends a wait with a lock kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// A signal of a condition variable.
+    Signal,
+    /// A post of a semaphore.
+    Post,
+    /// A wake at a futex. Where not `all_seen`, the waiter may go on without one of those that are recorded.
+    Wake {
+        /// What the futex is.
+        kind: FutexKind,
+        /// Nothing else ends the wait.
+        all_seen: bool,
+    },
 }
 
 /// What a ledger that has reached a bound may lack, so that nothing follows from its not being there.

@@ -9,7 +9,7 @@ mod unlock;
 
 pub use self::condition::{CondvarMutexMismatch, LostWakeup};
 pub use self::context::{InvalidWaitContext, LockNotHeld, SleepWithSpinlockHeld, UnsafeCall};
-pub use self::kept::{CallbackWithLockHeld, Calls, Gap, Signalled, WaitWithLockHeld};
+pub use self::kept::{CallbackWithLockHeld, Calls, EndedBy, Gap, Signalled, WaitWithLockHeld};
 pub use self::left_held::{ExitWithLockHeld, ForkWithLockHeld, LeakedLock};
 pub use self::lifetime::{HeldLockDestroyed, HeldLockFreed, HeldLockInitialised, UseAfterDestroy};
 pub use self::unlock::{BadUnlockBalance, UnlockInconsistent, Unpinned};

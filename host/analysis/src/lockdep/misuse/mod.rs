@@ -3,6 +3,7 @@
 
 pub(crate) mod atomic_sleep;
 pub(crate) mod callbacks;
+mod futex_waits;
 pub(crate) mod left_held;
 mod signal_rounds;
 mod signallers;
@@ -16,6 +17,7 @@ use lockwright_ledger::rows::{
     Finding as Row, LeftHeld, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
 
+use self::futex_waits::FutexWait;
 use self::left_held::{Leak, LeftHolds};
 use self::signal_rounds::kept;
 use self::signallers::{Need, Signallers};
@@ -23,7 +25,7 @@ use self::waits_through::{Through, Ways};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::misuse::{
-    BadUnlockBalance, CondvarMutexMismatch, ExitWithLockHeld, ForkWithLockHeld, Gap,
+    BadUnlockBalance, CondvarMutexMismatch, EndedBy, ExitWithLockHeld, ForkWithLockHeld, Gap,
     HeldLockDestroyed, HeldLockFreed, HeldLockInitialised, InvalidWaitContext, LeakedLock,
     LockNotHeld, Misuse, Signalled, SleepWithSpinlockHeld, UnlockInconsistent, Unpinned,
     UnsafeCall, UseAfterDestroy, WaitWithLockHeld,
@@ -32,6 +34,7 @@ use crate::finding::{
     Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
 };
 use crate::model::{LockRef, Model, is_read};
+use crate::symbolize::futexes;
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::{Acquisition, Level};
 use crate::view::process_view::{InvolvedLocks, ProcessView};
@@ -49,16 +52,30 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let rows = rows.filter(|(_, row)| !is_told(row));
     let ways = OnceCell::new();
     rows.filter_map(|(id, row)| {
+        let ways = || ways.get_or_init(|| Ways::new(view.model));
+        let futex = futex_waits::of(view, id, &row);
+        let row = futex.map_or(row, |futex| futex.row);
         let signallers = match row.kind {
-            finding_kind::WAIT_HELD => {
-                let ways = ways.get_or_init(|| Ways::new(view.model));
-                signallers::of(view, ways, id, &row)
-            }
+            finding_kind::WAIT_HELD => signallers::of(view, ways(), id, &row),
+            finding_kind::FUTEX_HELD if futex.is_some() => signallers::of(view, ways(), id, &row),
+            finding_kind::FUTEX_HELD => return None,
             _ => Signallers::Unknown,
         };
-        Some(Case::new(view, row, left.leak(id), signallers)?.candidate())
+        Some(Case::new(view, row, left.leak(id), signallers, futex)?.candidate())
     })
     .collect()
+}
+
+/// The rows of waits at futexes that are among the misuses.
+pub(crate) fn waits_at_futexes(view: &ProcessView<'_, '_>) -> HashSet<u32> {
+    let ways = OnceCell::new();
+    let rows = view.model.ledger.rows::<Row>();
+    let futexes = rows.filter_map(|(id, row)| Some((id, futex_waits::of(view, id, &row)?)));
+    let is_needed = |(id, futex): &(u32, FutexWait)| {
+        let ways = ways.get_or_init(|| Ways::new(view.model));
+        signallers::of(view, ways, *id, &futex.row).are_needed()
+    };
+    futexes.filter(is_needed).map(|(id, _)| id).collect()
 }
 
 /// The lock that a row is about, and the thread and the place that took it.
@@ -95,6 +112,8 @@ struct Case<'t, 'm, 'a> {
     signallers: Signallers,
     /// What is known of a leaked lock.
     leak: Option<Leak>,
+    /// What is waited for, if that is a futex.
+    futex: Option<FutexWait>,
 }
 
 /// The other thread, and where it did its part.
@@ -113,7 +132,7 @@ fn kind_of(row: &Row) -> Option<Kind> {
         finding_kind::USE_AFTER_DESTROY => Kind::UseAfterDestroy,
         finding_kind::EXIT_HELD => Kind::ExitWithLockHeld,
         finding_kind::FORK_HELD => Kind::ForkWithLockHeld,
-        finding_kind::WAIT_HELD => Kind::WaitWithLockHeld,
+        finding_kind::WAIT_HELD | finding_kind::FUTEX_HELD => Kind::WaitWithLockHeld,
         finding_kind::COND_MISMATCH => Kind::CondvarMutexMismatch,
         finding_kind::UNLOCK_INCONSISTENT => Kind::UnlockInconsistent,
         finding_kind::UNSAFE_CALL => Kind::InconsistentState,
@@ -132,6 +151,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         row: Row,
         leak: Option<Leak>,
         signallers: Signallers,
+        futex: Option<FutexWait>,
     ) -> Option<Self> {
         let kind = kind_of(&row)?;
         let model = view.model;
@@ -154,6 +174,10 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::WaitWithLockHeld if row.mode & mode::SEM_WAIT != 0 => {
                 set(&mut involved, 0, semaphore_at(view.model, row.detail));
             }
+            Kind::WaitWithLockHeld if row.mode & mode::FUTEX_WAIT != 0 => {
+                let noun = futex.map_or("futex", |futex| futex.kind.noun());
+                set(&mut involved, 0, futex_at(view.model, row.detail, noun));
+            }
             _ => {
                 involved.infos[0].addr =
                     involved.infos[0].addr.or((row.addr != 0).then_some(row.addr))
@@ -171,8 +195,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Other { thread, stack: model.stack(row.other_stack) }
         });
         // Locks are often kept in a wait for a post, and that alone says nothing.
-        let is_needed = matches!(signallers, Signallers::Needs(_) | Signallers::NeedsThrough(_));
-        if row.mode & mode::SEM_WAIT != 0 && !is_needed {
+        if row.mode & (mode::SEM_WAIT | mode::FUTEX_WAIT) != 0 && !signallers.are_needed() {
             return None;
         }
         Some(Self {
@@ -183,6 +206,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             other,
             signallers,
             leak,
+            futex,
             row,
         })
     }
@@ -229,6 +253,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         match self.kind {
             // Often meant so, and correct if the signaller does not need the kept lock.
             Kind::WaitWithLockHeld => match &self.signallers {
+                _ if self.futex.is_some_and(|futex| !futex.all_seen) => Grade::Possible,
                 // All that follows from others' not being recorded.
                 Signallers::Needs(_) | Signallers::NeedsThrough(_) if self.gap().is_some() => {
                     Grade::Possible
@@ -346,7 +371,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             .into(),
             Kind::ForkWithLockHeld => ForkWithLockHeld { holder }.into(),
             Kind::WaitWithLockHeld => WaitWithLockHeld {
-                semaphore: self.is_for_semaphore(),
+                ended_by: match self.futex {
+                    Some(FutexWait { kind, all_seen, .. }) => EndedBy::Wake { kind, all_seen },
+                    None if self.is_for_semaphore() => EndedBy::Post,
+                    None => EndedBy::Signal,
+                },
                 timed: self.is_timed(),
                 signalled: self.signalled(),
                 gap: self.gap(),
@@ -433,9 +462,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let signals = Step {
             thread: acquires.thread.clone(),
             lock: 0,
-            action: if self.is_for_semaphore() { Action::Posts } else { Action::Signals },
+            action: self.signalling(),
             held: Vec::new(),
-            stack: self.view.model.stack(through.signal),
+            stack: self.stack_of_event(through.signal),
         };
         let chain = through.chain.iter().enumerate();
         let chain = chain.map(|(i, step)| self.view.step(&self.involved, step, lock(i + 1)));
@@ -454,10 +483,27 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             held: self.view.held(&self.involved, node.parent),
             stack: model.stack(node.stack),
         };
-        let action = if self.is_for_semaphore() { Action::Posts } else { Action::Signals };
-        let signals =
-            Step { thread, lock: 0, action, held: Vec::new(), stack: model.stack(need.signal) };
+        let (action, stack) = (self.signalling(), self.stack_of_event(need.signal));
+        let signals = Step { thread, lock: 0, action, held: Vec::new(), stack };
         [acquires, signals]
+    }
+
+    /// The stack of such a thread, or of a wait. Frames of a library that waits by futexes are marked as such.
+    fn stack_of_event(&self, stack: u32) -> Vec<Frame> {
+        let stack = self.view.model.stack(stack);
+        match self.futex {
+            Some(_) => futexes::folded(&stack).to_vec(),
+            None => stack,
+        }
+    }
+
+    /// The action of a thread that ends the wait.
+    fn signalling(&self) -> Action {
+        match () {
+            () if self.futex.is_some() => Action::Wakes,
+            () if self.is_for_semaphore() => Action::Posts,
+            () => Action::Signals,
+        }
     }
 
     /// The function that has returned with the lock held.
@@ -526,6 +572,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::UseAfterDestroy => Action::UsesDestroyed,
             Kind::ExitWithLockHeld | Kind::LeakedLock => Action::NeverUnlocks(self.access()),
             Kind::ForkWithLockHeld => Action::UsesInChild,
+            Kind::WaitWithLockHeld if self.futex.is_some() => Action::WaitsAtFutex,
             Kind::WaitWithLockHeld if self.is_for_semaphore() => Action::WaitsForPost,
             Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => Action::WaitsOnCondition,
             Kind::InconsistentState => Action::CallsInHandler,
@@ -552,7 +599,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             }
             _ => {}
         }
-        Step { thread: self.thread.clone(), lock: 0, action, held, stack: model.stack(stack) }
+        let stack = self.stack_of_event(stack);
+        Step { thread: self.thread.clone(), lock: 0, action, held, stack }
     }
 }
 
@@ -627,6 +675,20 @@ pub(crate) fn semaphore_at(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
         created: Vec::new(),
         origin: LockOrigin::Unknown,
     };
+    (name, info)
+}
+
+/// What is waited for at a futex.
+fn futex_at(model: &Model<'_>, addr: u64, noun: &str) -> (Name, LockInfo) {
+    let (mut name, mut info) = semaphore_at(model, addr);
+    // libstdc++ has a table of futexes for what is no futex itself: the address is not the object's.
+    if name.is_symbol && name.text.contains("__waiter_pool_base") {
+        name = Name::description(format!("{noun} with the futex at {addr:#x}"));
+    } else if !name.is_symbol {
+        name = Name::description(format!("{noun} at {addr:#x}"));
+    }
+    (info.name, info.class) = (name.clone(), name.clone());
+    info.kind = Subject::Own(noun.to_owned());
     (name, info)
 }
 

@@ -1,9 +1,11 @@
 //! The signals that may end a wait with a lock kept. A round is what a thread does between two signals.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use lockwright_ledger::rows::{
-    Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag, tells_nobody,
+    Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag, signalled,
+    tells_nobody,
 };
 
 use crate::model::Model;
@@ -23,13 +25,18 @@ pub struct Rounds {
 
 impl Rounds {
     pub fn of(model: &Model<'_>, id: u32, row: &Row) -> Self {
-        let is_by_other = |by: &Row| {
-            by.kind == finding_kind::SIGNALLED && by.addr == row.detail && by.thread != row.thread
+        let ids = ids_of_wait(model, id, row);
+        let is_by_other = |at: u32, by: &Row| {
+            by.kind == finding_kind::SIGNALLED
+                && by.addr == row.detail
+                && by.thread != row.thread
+                && ids.contains(&at)
         };
-        let signals = || model.ledger.rows::<Row>().filter(|(_, by)| is_by_other(by));
+        let signals = || model.ledger.rows::<Row>().filter(|&(at, ref by)| is_by_other(at, by));
         let waits = segments_of_wait(model, row);
         let meets = |by: &Row| meets(model, &waits, by.segment);
-        let all = signals().filter(|(_, by)| meets(by)).take(MOST_ROUNDS).collect();
+        let all = signals().filter(|(_, by)| meets(by)).take(MOST_ROUNDS);
+        let all = all.map(|(at, by)| (at, Row { detail: way_to(row, &by), ..by })).collect();
         Self { all, first: FirstSignals::after(id, signals()), waits }
     }
 
@@ -44,6 +51,27 @@ impl Rounds {
     pub fn may_end_wait(&self, id: u32, thread: u32) -> bool {
         self.first.may_end_wait(id, thread)
     }
+}
+
+/// What is known of the way to a signal that ends a wait, one of [`signalled`].
+fn way_to(wait: &Row, by: &Row) -> u64 {
+    let is_set_once = wait.mode & mode::ONCE != 0;
+    match by.detail {
+        signalled::AFTER_ONE if is_set_once => signalled::ROUND,
+        signalled::AFTER_ONE => signalled::UNSURE,
+        other => other,
+    }
+}
+
+/// The rows that may be of signals of what the wait `id` is for. There may be another object at a futex' address after it: wakes are
+/// recorded while a wait that is recorded lasts.
+fn ids_of_wait(model: &Model<'_>, id: u32, row: &Row) -> Range<u32> {
+    if row.kind != finding_kind::FUTEX_HELD {
+        return 0..u32::MAX;
+    }
+    let is_next = |(at, by): &(u32, Row)| *at > id && (by.kind, by.addr) == (row.kind, row.addr);
+    let next = model.ledger.rows::<Row>().find(is_next);
+    id..next.map_or(u32::MAX, |(at, _)| at)
 }
 
 fn meets(model: &Model<'_>, waits: &[u32], segment: u32) -> bool {

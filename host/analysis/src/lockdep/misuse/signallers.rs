@@ -38,6 +38,13 @@ pub enum Signallers {
     Independent(Vec<u32>),
 }
 
+impl Signallers {
+    /// One of them needs a kept lock.
+    pub fn are_needed(&self) -> bool {
+        matches!(self, Self::Needs(_) | Self::NeedsThrough(_))
+    }
+}
+
 /// A signaller that takes a kept lock first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
@@ -114,7 +121,8 @@ fn directly(view: &ProcessView<'_, '_>, row: &Row, rounds: &Rounds, kept: &[Node
         let needed = acquired.needed(view, kept, round, &segments).map(|(needed, need)| {
             let is_sure = needed == Needed::Surely
                 && row.mode & mode::TRY == 0
-                && rounds.may_end_wait(*id, round.thread);
+                && rounds.may_end_wait(*id, round.thread)
+                && (all_is_told(row) || need.is_held || takes_only(view, &need, &segments));
             match needed {
                 Needed::Surely if is_sure => _ = sure.insert(round.thread),
                 Needed::Perhaps => _ = doubtful.insert(round.thread),
@@ -145,6 +153,26 @@ fn directly(view: &ProcessView<'_, '_>, row: &Row, rounds: &Rounds, kept: &[Node
         }
         None => Signallers::Independent(others),
     }
+}
+
+/// A thread brings about what the wait in `row` is for by calls that are recorded. A latch is counted down without one if no
+/// thread waits for it just then.
+fn all_is_told(row: &Row) -> bool {
+    row.mode & (mode::FUTEX_WAIT | mode::ONCE) != mode::FUTEX_WAIT
+}
+
+/// Whether the thread took the lock, and no other: then nothing that is recorded came between that lock and the signal, by which the
+/// thread may have heard of the wait.
+fn takes_only(view: &ProcessView<'_, '_>, need: &Need, segments: &[u32]) -> bool {
+    let trie = &view.model.trie;
+    let is_in_round = |id: u32| trie.segments(id).iter().any(|taken| segments.contains(taken));
+    (1..trie.len()).filter(|&id| is_in_round(id)).all(|id| {
+        trie.node(id).is_none_or(|node| {
+            node.class == 0
+                || view.model.classes.is_thread_end(node.class)
+                || node.class == need.lock.class && [0, need.lock.inst].contains(&node.inst)
+        })
+    })
 }
 
 /// Where locks of the kept classes were acquired.

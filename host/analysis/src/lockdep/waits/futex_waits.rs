@@ -1,11 +1,12 @@
 //! Waits at futexes with locks held: for a future, a latch, a semaphore of C++20. A thread that needs such a lock before it
-//! sets the future, or counts the latch down, never does. Which thread does that is not known, nor what it takes before: so this
-//! is no finding, but a note on where to look.
+//! sets the future, or counts the latch down, never does. Where a thread that woke the waiter has taken such a lock before, that is
+//! a finding ([`misuse`]). Which others may do so is not known: so the rest is no finding, but a note on where to look.
 
 use lockwright_ledger::rows::{Finding as Row, finding_kind};
 
 use crate::finding::coverage::{FutexHeld, Note};
 use crate::finding::futex::FutexUse;
+use crate::lockdep::misuse;
 use crate::model::{place_of, short_place};
 use crate::symbolize::futexes;
 use crate::view::process_view::{ProcessView, reference};
@@ -13,9 +14,12 @@ use crate::view::process_view::{ProcessView, reference};
 /// The note on a process, if it had such waits. Those for locks of others are none: which locks these are, and that their
 /// order is not seen, the notes on hidden locks say.
 pub fn note(view: &ProcessView<'_, '_>) -> Option<Note> {
-    let rows = view.model.ledger.rows::<Row>().map(|(_, row)| row);
+    let rows = view.model.ledger.rows::<Row>();
     let mut waits: Vec<FutexHeld> = Vec::new();
-    for row in rows.filter(|row| row.kind == finding_kind::FUTEX_HELD) {
+    let told = misuse::waits_at_futexes(view);
+    let is_meant =
+        |(id, row): &(u32, Row)| row.kind == finding_kind::FUTEX_HELD && !told.contains(id);
+    for (_, row) in rows.filter(is_meant) {
         let stack = view.model.stack(row.stack);
         let kind = futexes::kind_of(row.detail as u32, &stack);
         if kind.used_as == FutexUse::Lock {

@@ -1,7 +1,7 @@
-//! A thread waits for a signal or a post with further locks held, in words: the thread that has to
+//! A thread waits for a signal, a post or the like with further locks held, in words: the thread that has to
 //! end the wait may need them.
 
-use lockwright_analysis::finding::misuse::{Gap, Signalled, WaitWithLockHeld};
+use lockwright_analysis::finding::misuse::{EndedBy, Gap, Signalled, WaitWithLockHeld};
 use lockwright_analysis::finding::{Finding, ThreadInfo};
 
 use super::Names;
@@ -14,34 +14,74 @@ const MOST_SIGNALLERS: usize = 3;
 /// The words for a wait, and for what ends it.
 struct WaitWords {
     wait: &'static str,
+    /// The event.
+    event: &'static str,
+    /// What a thread does that ends the wait: does, in the present and in the past.
     signal: &'static str,
     signals: &'static str,
     signalled: &'static str,
 }
 
 impl WaitWords {
-    fn of(semaphore: bool) -> Self {
-        match semaphore {
-            true => Self {
-                wait: "a wait for a semaphore",
-                signal: "post",
-                signals: "posts",
-                signalled: "posted",
+    fn of(ended_by: EndedBy) -> Self {
+        let words = |[wait, event, signal, signals, signalled]: [&'static str; 5]| Self {
+            wait,
+            event,
+            signal,
+            signals,
+            signalled,
+        };
+        words(match ended_by {
+            EndedBy::Signal => ["a condition wait", "signal", "signal", "signals", "signalled"],
+            EndedBy::Post => ["a wait for a semaphore", "post", "post", "posts", "posted"],
+            EndedBy::Wake { kind, .. } => match kind.noun() {
+                "future" => [
+                    "a wait for a future",
+                    "result",
+                    "set the future",
+                    "sets the future",
+                    "set the future",
+                ],
+                "latch" => [
+                    "a wait at a latch",
+                    "latch",
+                    "count the latch down",
+                    "counts the latch down",
+                    "counted the latch down",
+                ],
+                "barrier" => [
+                    "a wait at a barrier",
+                    "barrier",
+                    "arrive at the barrier",
+                    "arrives at the barrier",
+                    "arrived at the barrier",
+                ],
+                "semaphore" => [
+                    "a wait for a semaphore",
+                    "release of the semaphore",
+                    "release the semaphore",
+                    "releases the semaphore",
+                    "released the semaphore",
+                ],
+                "condition variable" => {
+                    ["a condition wait", "signal", "signal", "signals", "signalled"]
+                }
+                _ => [
+                    "a wait for an atomic variable",
+                    "wake-up",
+                    "wake the waiter",
+                    "wakes the waiter",
+                    "woke the waiter",
+                ],
             },
-            false => Self {
-                wait: "a condition wait",
-                signal: "signal",
-                signals: "signals",
-                signalled: "signalled",
-            },
-        }
+        })
     }
 }
 
 impl Sentences for WaitWithLockHeld {
     fn title(&self, finding: &Finding) -> String {
         let Names { others, others_count, .. } = names(self, finding);
-        let WaitWords { wait, .. } = WaitWords::of(self.semaphore);
+        let WaitWords { wait, .. } = WaitWords::of(self.ended_by);
         format!(
             "{others} {} kept locked during {wait}",
             if others_count > 1 { "are" } else { "is" }
@@ -50,11 +90,16 @@ impl Sentences for WaitWithLockHeld {
 
     fn evidence(&self, finding: &Finding) -> Vec<String> {
         let names = names(self, finding);
-        let words = WaitWords::of(self.semaphore);
+        let words = WaitWords::of(self.ended_by);
         let name = &names.lock;
-        let mut evidence = vec![match self.semaphore {
-            true => format!("{name} is posted by others, and the wait gives up nothing"),
-            false => format!("the wait gives up {name} alone"),
+        let mut evidence = vec![match self.ended_by {
+            EndedBy::Post => format!("{name} is posted by others, and the wait gives up nothing"),
+            EndedBy::Signal => format!("the wait gives up {name} alone"),
+            EndedBy::Wake { all_seen: true, .. } => "the wait gives up nothing".to_owned(),
+            EndedBy::Wake { all_seen: false, .. } => {
+                "the wait gives up none of the recorded locks; not all that may end it is recorded"
+                    .to_owned()
+            }
         }];
         evidence.extend(of_signallers(self, finding, &names, &words));
         let signalled_it = words.signalled;
@@ -75,16 +120,16 @@ impl Sentences for WaitWithLockHeld {
     fn help(&self, finding: &Finding) -> Vec<String> {
         let names = names(self, finding);
         let (others, is_one) = (&names.others, them(&names));
-        let WaitWords { signal, .. } = WaitWords::of(self.semaphore);
+        let WaitWords { event, signal, .. } = WaitWords::of(self.ended_by);
         vec![match self.signalled {
             Signalled::Independent(_) if self.gap.is_none() => {
-                format!("harmless while no thread needs {others} on its way to the {signal}")
+                format!("harmless while no thread needs {others} on its way to the {event}")
             }
             Signalled::Needs { is_sure: true, .. } | Signalled::NeedsThrough { .. } => {
                 format!("release {others} before the wait, or {signal} without needing {is_one}")
             }
             _ => format!(
-                "check that no thread needs {others} on its way to the {signal}, or release {is_one} before the wait"
+                "check that no thread needs {others} on its way to the {event}, or release {is_one} before the wait"
             ),
         }]
     }
@@ -179,6 +224,8 @@ fn named(threads: &[ThreadInfo]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockwright_analysis::finding::futex::{FutexKind, FutexUse};
+
     use crate::prose::misuse::testing::{assert_told, thread};
 
     #[test]
@@ -191,7 +238,8 @@ mod tests {
             others: vec![],
         };
         assert_told(
-            &WaitWithLockHeld { semaphore: false, timed: false, signalled, gap: None }.into(),
+            &WaitWithLockHeld { ended_by: EndedBy::Signal, timed: false, signalled, gap: None }
+                .into(),
             "`b` is kept locked during a condition wait",
             &[
                 "the wait gives up `a` alone",
@@ -208,7 +256,7 @@ mod tests {
         let signalled = Signalled::Independent(vec![thread(2)]);
         let gap = Some(Gap::Signals);
         assert_told(
-            &WaitWithLockHeld { semaphore: true, timed: false, signalled, gap }.into(),
+            &WaitWithLockHeld { ended_by: EndedBy::Post, timed: false, signalled, gap }.into(),
             "`b` is kept locked during a wait for a semaphore",
             &[
                 "`a` is posted by others, and the wait gives up nothing",
@@ -218,6 +266,30 @@ mod tests {
             &[
                 "check that no thread needs `b` on its way to the post, or release it before the wait",
             ],
+        );
+    }
+
+    #[test]
+    fn a_latch_is_counted_down() {
+        let signalled = Signalled::Needs {
+            thread: thread(2),
+            lock: 1,
+            is_held: false,
+            is_sure: true,
+            others: vec![],
+        };
+        let kind = FutexKind { used_as: FutexUse::Barrier, of: Some("std::latch") };
+        let ended_by = EndedBy::Wake { kind, all_seen: true };
+        assert_told(
+            &WaitWithLockHeld { ended_by, timed: false, signalled, gap: None }.into(),
+            "`b` is kept locked during a wait at a latch",
+            &[
+                "the wait gives up nothing",
+                "thread 2 takes `b` before it counts the latch down, and tells nobody in between",
+                "every thread that counts the latch down was seen to need it",
+                "if it comes for `b` while thread 1 waits, it never will",
+            ],
+            &["release `b` before the wait, or count the latch down without needing it"],
         );
     }
 }
