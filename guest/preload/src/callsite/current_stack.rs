@@ -9,6 +9,7 @@ use crate::stack::{modules, python};
 
 /// Records the calling thread's stack. 0: it cannot be kept.
 #[cold]
+#[inline(never)]
 pub fn record() -> u32 {
     let mut frames = [0; MAX_FRAMES];
     let mut noted = Noted::new();
@@ -77,6 +78,7 @@ impl Known {
 ///
 /// # Safety
 /// That call has not returned. Its frame pointer may be anything.
+#[inline(always)]
 pub unsafe fn record_at(call: Option<Frame>) -> u32 {
     // SAFETY: the caller promises a call that has not returned.
     unsafe { known_at(call) }.unwrap_or_else(record)
@@ -86,8 +88,12 @@ pub unsafe fn record_at(call: Option<Frame>) -> u32 {
 ///
 /// # Safety
 /// As for [`record_at`].
+#[inline(always)]
 pub unsafe fn known_at(call: Option<Frame>) -> Option<u32> {
-    let call = call.filter(|_| state::is_active_here())?;
+    let call = call?;
+    if !state::is_active_here() {
+        return None;
+    }
     // SAFETY: the caller promises a call that has not returned.
     let place = unsafe { memo::find(About::Stack, call) }?;
     Some(place.values()[0])

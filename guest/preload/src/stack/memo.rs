@@ -7,13 +7,16 @@
 //! has found those before to be the same; so each lies in a live frame. Where a stack goes through CPython, the last word is
 //! the key of the interpreter's frames ([`super::python_key`]).
 //!
+//! A path that has been found twice is also written down as a row ([`rows`]), which is found again without hashing.
+//!
 //! Edges never change and are never removed: readers take no lock. Only a forked child, and a process that has unloaded
 //! a module, begin another trie. The holder of the core's lock adds edges.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::python_key;
+use super::rows;
+use super::steps::Step;
 use super::unwind::{Frame, Reads};
 
 /// What a path leads to.
@@ -60,7 +63,8 @@ const GENERATIONS: u32 = 1 << (31 - ABOUT_BITS);
 pub struct Edge {
     /// The node that it leads from; 0: there is no edge here yet.
     from: AtomicU32,
-    /// The [`Step`] from the node that it leads to.
+    /// The [`Step`] from the node that it leads to; if its path ends here, with the path's [row](rows), once it has one; before
+    /// that with 0, or [`FOUND`].
     step: AtomicU32,
     /// The word that was read at the node that it leads from.
     word: AtomicU64,
@@ -73,6 +77,10 @@ pub struct Edge {
     /// The node of the path that was kept before, if its path ends here.
     before: AtomicU32,
 }
+
+/// What an edge whose path ends there has for a [row](rows): the path was found once. A forked child finds most of its paths
+/// once, and a row is two pages to write to.
+const FOUND: u32 = 1;
 
 /// All edges.
 struct Edges([Edge; EDGES]);
@@ -145,45 +153,6 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The node of the path that was kept last, 0 if there is none.
 #[unsafe(link_section = "lockwright_forked")]
 static LAST: AtomicU32 = AtomicU32::new(0);
-
-/// What to read at a node: an offset from the stack pointer of the call, a multiple of 8, and what is there. Packed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Step(pub u32);
-
-impl Step {
-    /// A kind of which there is no place on the stack.
-    const ELSEWHERE: u32 = 4;
-    /// Nothing: the path ends.
-    const END: Self = Self(Self::ELSEWHERE);
-    /// The key of the interpreter's frames.
-    const INTERPRETED: Self = Self(Self::ELSEWHERE | 1);
-    /// A word.
-    const WORD: u32 = 1;
-    /// A pointer into the stack, which counts as an offset from the stack pointer, too.
-    const POINTER: u32 = 2;
-    /// The caller's frame pointer, such a pointer.
-    const FRAME_POINTER: u32 = 3;
-    pub const KIND: u32 = 7;
-
-    /// How far above the stack pointer of the call to read, if that and nothing else is to be done.
-    pub fn offset(self) -> Option<u64> {
-        (self.0 & Self::KIND == Self::WORD).then_some(u64::from(self.0 & !Self::KIND))
-    }
-
-    /// # Safety
-    /// The unwinder reads this word of the stack that `call` is on.
-    #[inline(always)]
-    pub unsafe fn read(self, call: Frame) -> u64 {
-        let at = call.rsp.wrapping_add(u64::from(self.0 & !Self::KIND)) as *const u64;
-        match self.0 & Self::KIND {
-            Self::FRAME_POINTER => call.rbp.wrapping_sub(call.rsp),
-            // SAFETY: the caller promises a word of a live frame.
-            Self::POINTER => unsafe { at.read() }.wrapping_sub(call.rsp),
-            // SAFETY: the caller promises a word of a live frame.
-            _ => unsafe { at.read() },
-        }
-    }
-}
 
 /// The words that an unwinder has read.
 pub struct Noted {
@@ -298,27 +267,76 @@ fn first_place(from: u32, word: u64) -> usize {
 ///
 /// # Safety
 /// The call has not returned.
-#[inline]
+#[inline(always)]
 pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
     // Relaxed: whether a path that is being kept now is found already does not matter. To look where there is none would be
     // a page fault for each child.
     if LAST.load(Relaxed) == 0 {
         return None;
     }
-    let (mut from, mut word) = (root(about), call.pc);
+    let root = root(about);
+    // SAFETY: the caller promises a call that has not returned, and rows are paths of the trie.
+    match unsafe { rows::find(root, call) } {
+        Some(node) => TRIE.0.get(node as usize - 1),
+        // SAFETY: as the caller promises.
+        None => unsafe { find_otherwise(root, call) },
+    }
+}
+
+/// As [`find`], of a path whose row is not the first guess.
+///
+/// # Safety
+/// As for [`find`].
+#[inline(never)]
+unsafe fn find_otherwise(root: u32, call: Frame) -> Option<&'static Edge> {
+    // SAFETY: as the caller promises.
+    if let Some(node) = unsafe { rows::find_second(root, call) } {
+        return TRIE.0.get(node as usize - 1);
+    }
+    // SAFETY: as the caller promises.
+    let (node, edge) = unsafe { walk(root, call, |_, _| {}) }?;
+    // Acquire pairs with the Release below: the row is there.
+    match Step(edge.step.load(Acquire)).row() {
+        0 => edge.step.store(Step::end_with(FOUND).0, Relaxed),
+        FOUND => {
+            let mut len = 0;
+            // SAFETY: as the caller promises.
+            unsafe { walk(root, call, |_, _| len += 1) }?;
+            if let Some(mut row) = rows::Draft::begin(root, call.pc, len) {
+                // SAFETY: as the caller promises.
+                unsafe { walk(root, call, |step, word| row.push(step, word)) }?;
+                if let Some(row) = row.end(node) {
+                    // Pairs with the Acquire above, also of another thread that will guess the row.
+                    edge.step.store(Step::end_with(row).0, Release);
+                }
+            }
+        }
+        row => rows::use_for(root, call, row),
+    }
+    Some(edge)
+}
+
+/// Goes from edge to edge. Shows `see` what it reads.
+///
+/// # Safety
+/// As for [`find`].
+#[inline(always)]
+unsafe fn walk(
+    root: u32,
+    call: Frame,
+    mut see: impl FnMut(Step, u64),
+) -> Option<(u32, &'static Edge)> {
+    let (mut from, mut word) = (root, call.pc);
     loop {
         let (node, edge) = TRIE.find(from, word)?;
         let step = Step(edge.step.load(Relaxed));
-        if step.0 & Step::ELSEWHERE != 0 {
-            if step == Step::END {
-                return Some(edge);
-            }
-            (from, word) = (node, python_key::now()?);
-            continue;
+        if step.is_end() {
+            return Some((node, edge));
         }
         // SAFETY: all that the unwinder reads before this word is as it was when it has read this one. So it would read
         // it now, too, of the frames of a call that the caller promises.
-        word = unsafe { step.read(call) };
+        word = unsafe { step.read_any(call) }?;
+        see(step, word);
         from = node;
     }
 }
@@ -365,6 +383,7 @@ pub fn all() -> impl Iterator<Item = &'static Edge> {
 /// Forgets all in a forked child: its parent's values are of another ledger.
 pub fn begin() {
     forget();
+    rows::begin();
     LAST.store(0, Relaxed);
 }
 
@@ -485,6 +504,40 @@ mod tests {
         assert!(all().any(|edge| edge.values() == [5, 0]), "its locks are still to be counted");
         begin();
         assert_eq!((stack.find(About::Stack, 0x5000), all().count()), (None, 0));
+    }
+
+    #[test]
+    fn rows_lead_to_what_edges_lead_to_and_to_nothing_else() {
+        let _turn = turn();
+        let mut stack = Calls::new([0x6001, 0x6002]);
+        let paths = [(0x6002, Some(5)), (0x6003, Some(6)), (0x6004, Some(7)), (0x6005, None)];
+        for (word, value) in paths {
+            stack.0[7] = word;
+            if let Some(value) = value {
+                keep(About::Stack, &stack.noted(0x6000), [value, 0]).expect("room");
+            }
+        }
+        // SAFETY: all words that were noted are in the array.
+        let by_row = |stack: &Calls| unsafe { rows::find(root(About::Stack), stack.call(0x6000)) };
+        // SAFETY: all words that were noted are in the array.
+        let by_second =
+            |stack: &Calls| unsafe { rows::find_second(root(About::Stack), stack.call(0x6000)) };
+        // One call: each path but the last is guessed for it, then that is another again.
+        for round in 0..5 {
+            for (word, value) in paths {
+                stack.0[7] = word;
+                assert_eq!(stack.find(About::Stack, 0x6000), value, "round {round}");
+                let row = by_row(&stack).or_else(|| by_second(&stack));
+                assert_eq!(row.is_some(), value.is_some() && round > 1);
+            }
+            // What a word points to is another function's frame.
+            stack.0[1] += 8;
+            assert_eq!(stack.find(About::Stack, 0x6000), None);
+            stack.0[1] -= 8;
+        }
+        forget();
+        stack.0[7] = 0x6004;
+        assert_eq!((stack.find(About::Stack, 0x6000), by_row(&stack)), (None, None));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::os::sys;
-use crate::stack::memo::{MOST, Noted, Step};
+use crate::stack::memo::{MOST, Noted};
+use crate::stack::steps::Step;
 use crate::stack::unwind::Frame;
 
 /// Slots, as a power of two.
