@@ -96,6 +96,7 @@ impl Chain {
     }
 
     /// The object of that address and type, and how many were looked at.
+    #[inline(always)]
     pub fn find(&self, addr: u64, type_id: u32) -> (*mut Tracker, u64) {
         let mut seen = 0;
         for at in self.iter() {

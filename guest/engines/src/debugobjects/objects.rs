@@ -153,6 +153,18 @@ impl Objects {
         self.pools.free_excess(now, env)
     }
 
+    /// Something of that is due, for all that is known without a lock.
+    #[inline(always)]
+    pub(super) fn needs_care(&self, now: u64) -> bool {
+        self.publisher.may_be_due(now) || self.pools.has_excess()
+    }
+
+    /// What this process' locks are taken in.
+    #[inline(always)]
+    pub(super) fn era(&self) -> u32 {
+        self.era.load(Relaxed)
+    }
+
     pub(super) fn warn(&self) {
         self.counters.0.warnings.fetch_add(1, Relaxed);
     }

@@ -55,6 +55,13 @@ impl Publisher {
         now >= due && self.claim(due, now)
     }
 
+    /// As [`Publisher::is_due`], before anybody does it.
+    #[inline(always)]
+    pub fn may_be_due(&self, now: u64) -> bool {
+        // Relaxed: `is_due` decides.
+        now >= self.next_ns.load(Relaxed)
+    }
+
     #[cold]
     fn claim(&self, due: u64, now: u64) -> bool {
         // Relaxed: one of those that find it due does it.

@@ -73,16 +73,31 @@ impl Tracker {
         }
     }
 
+    /// The object is initialised: of what was before nothing is left but that its memory goes. Field by field: nothing is
+    /// written twice.
+    #[inline(always)]
+    pub fn begins(&mut self, descr: &'static Descr, op: Operation, place: Place) {
+        let on_stack = if op == Operation::InitOnStack { ON_STACK } else { 0 };
+        (self.descr, self.init, self.fingerprint) = (descr, place, 0);
+        (self.active, self.active_op, self.destroy) = (Moment::default(), None, Moment::default());
+        (self.uses, self.count, self.flags) = (0, 0, self.flags & GOING | on_stack);
+        self.state = State::Init;
+    }
+
+    /// The object is destroyed.
+    #[inline(always)]
+    pub fn ends(&mut self, place: Place, fingerprint: u64) {
+        (self.destroy, self.fingerprint, self.uses) = (place, fingerprint, 0);
+        self.state = State::Destroyed;
+    }
+
     /// The object goes through an operation, and then is in `next`. `is_fault`: it should not have
     /// been done.
     pub fn goes(&mut self, act: &Act, next: State, is_fault: bool) {
         let Act { op, place, .. } = *act;
         match op {
             Operation::Init | Operation::InitOnStack if next == State::Init => {
-                let on_stack = if op == Operation::InitOnStack { ON_STACK } else { 0 };
-                let flags = self.flags & GOING | on_stack;
-                let new = Self::new(self.addr, act.descr, self.era);
-                *self = Self { init: place, flags, next: self.next, ..new };
+                self.begins(act.descr, op, place);
             }
             Operation::Activate if !is_fault => {
                 self.uses += 1;
@@ -97,7 +112,7 @@ impl Tracker {
             }
             Operation::ActiveState if !is_fault => self.count = act.counts.1,
             Operation::Destroy if next == State::Destroyed && self.state != State::Destroyed => {
-                (self.destroy, self.fingerprint, self.uses) = (place, act.fingerprint, 0);
+                self.ends(place, act.fingerprint);
             }
             // Faults, of an object in use: that its memory goes need not be reported as well.
             Operation::Free => self.flags |= ENDED,

@@ -238,7 +238,8 @@ fn run(table: &'static Table, seed: u64, steps: u64, switches: Switches) -> Resu
             let is_plain = random.below(2) == 0
                 && match op {
                     Operation::Init | Operation::InitOnStack => {
-                        objects.begin_life(local, descr, addr, op, place).is_none()
+                        fingerprint == 0 && objects.renew_life(local, descr, addr, op, place)
+                            || objects.begin_life(local, descr, addr, op, place).is_none()
                     }
                     Operation::Destroy => objects.end_life(local, descr, addr, place, fingerprint),
                     _ => false,

@@ -72,6 +72,13 @@ impl Pools {
         if self.gauges.0.to_free.load(Relaxed) == 0 { Ok(()) } else { self.free_some(now, env) }
     }
 
+    /// There is something to be given back to the slab, if it is time to.
+    #[inline(always)]
+    pub fn has_excess(&self) -> bool {
+        // Relaxed: `free_excess` looks again.
+        self.gauges.0.to_free.load(Relaxed) != 0
+    }
+
     #[cold]
     fn free_some(&self, now: u64, env: &Env) -> Result<(), Trouble> {
         let gauges = &self.gauges.0;
