@@ -6,6 +6,7 @@ pub mod mapping;
 #[cfg(not(test))]
 mod mem;
 pub mod readable;
+pub mod registers;
 pub mod sys;
 pub mod time;
 pub mod timers;

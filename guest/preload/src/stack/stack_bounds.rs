@@ -5,6 +5,7 @@ use core::arch::{asm, global_asm};
 use core::mem::size_of;
 
 use super::modules;
+use crate::os::registers::stack_pointer;
 use crate::os::sys;
 
 /// How often to look for the bounds of a stack. More than once, since the first caller may be on
@@ -33,6 +34,7 @@ global_asm!(
 );
 
 /// Those of the calling thread, as far as they were looked up.
+#[inline(always)]
 pub fn known() -> &'static mut Bounds {
     let own: *mut Bounds;
     // SAFETY: the address of this thread's copy of the symbol above.
@@ -44,14 +46,6 @@ pub fn known() -> &'static mut Bounds {
     unsafe { &mut *own }
 }
 
-/// The stack pointer.
-pub fn pointer() -> u64 {
-    let rsp: u64;
-    // SAFETY: the instruction only copies `rsp`: no memory, no flags and no stack change.
-    unsafe { asm!("mov {}, rsp", out(reg) rsp, options(nomem, nostack, preserves_flags)) };
-    rsp
-}
-
 /// The calling thread's pthread_t: where its stack ends, unless it is the main thread.
 pub fn descriptor() -> u64 {
     // SAFETY: `pthread_self` takes no arguments and only reads the thread's own descriptor.
@@ -60,7 +54,7 @@ pub fn descriptor() -> u64 {
 
 /// The address is on the calling thread's stack, in a frame that is there or in one that was.
 pub fn has(addr: u64) -> bool {
-    let rsp = pointer();
+    let rsp = stack_pointer();
     let bounds = known();
     if bounds.to == 0 && bounds.tries < TRIES {
         bounds.tries += 1;
@@ -70,8 +64,9 @@ pub fn has(addr: u64) -> bool {
 }
 
 /// The address is on the calling thread's stack, in a frame that is there.
+#[inline]
 pub fn has_now(addr: u64) -> bool {
-    let rsp = pointer();
+    let rsp = stack_pointer();
     // Everything between is the thread's stack, or this is not called on its stack.
     addr >= rsp && (descriptor() <= rsp || addr < descriptor()) && has(addr)
 }

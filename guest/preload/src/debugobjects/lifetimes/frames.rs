@@ -6,6 +6,7 @@ use lockwright_ledger::rows::object::object_end;
 
 use super::frame_list::MOST;
 use crate::debugobjects::{freed_memory, threads};
+use crate::os::registers::stack_pointer;
 use crate::stack::stack_bounds;
 
 /// glibc leaves this much of a stack's end to leaf functions (the System V ABI's red zone).
@@ -34,7 +35,7 @@ pub fn sweep() {
     if frames.len == 0 {
         return;
     }
-    let end = stack_bounds::pointer() - RED_ZONE;
+    let end = stack_pointer() - RED_ZONE;
     if frames.lowest >= end {
         return;
     }

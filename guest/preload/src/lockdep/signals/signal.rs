@@ -14,6 +14,7 @@ use crate::libc::real;
 use crate::lockdep::attached_threads::{self, thread};
 use crate::lockdep::is_wanted;
 use crate::lockdep::open_signals::{inherit_mask, now_handled, open_with};
+use crate::os::registers::stack_pointer;
 use crate::os::upcall::Upcall;
 use crate::os::{sys, tls};
 use crate::recorder::state;
@@ -30,15 +31,6 @@ pub static HANDLERS_BEGIN: Upcall<fn()> = Upcall::none();
 
 /// The program's handler of each signal, 0 if it never installed one.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
-
-/// Where a handler's frame is: below everything that the interrupted code had on this stack.
-#[inline(always)]
-fn stack_pointer() -> u64 {
-    let sp: u64;
-    // SAFETY: the instruction only copies `rsp`: no memory, no flags and no stack change.
-    unsafe { core::arch::asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack)) };
-    sp
-}
 
 /// # Safety
 /// The kernel calls it as the handler of a signal that `install` was called for.
