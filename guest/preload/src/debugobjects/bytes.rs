@@ -74,16 +74,22 @@ pub const MUTEX: Bytes = Bytes {
 ///
 /// # Safety
 /// At `addr` is a mutex, aligned to 4.
+#[inline]
 unsafe fn hash_of_mutex(addr: u64) -> u64 {
     const PAIRS: usize = mutex::OBJECT.size / 8;
-    let mut words = [0; PAIRS];
-    for (offset, into) in (0..).step_by(8).zip(&mut words) {
-        // SAFETY: the caller promises a mutex, of which these are two words.
-        let [low, high] = unsafe { [word(addr, offset), word(addr, offset + 4)] };
-        *into = u64::from(high) << 32 | u64::from(low);
-    }
+    let pair = |i: usize| {
+        let at = addr + 8 * i as u64;
+        match addr % 8 {
+            // SAFETY: the caller promises a mutex, of which these are two words, and this is aligned to both.
+            0 => unsafe { (at as *const u64).read_volatile() },
+            // SAFETY: the caller promises a mutex, of which these are two words.
+            _ => unsafe { u64::from(word(at, 4)) << 32 | u64::from(word(at, 0)) },
+        }
+    };
+    // Fibonacci hashing: the bytes are no adversary's.
+    let mix = |hash: u64, i| (hash.rotate_left(23) ^ pair(i)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     // 0 stands for none.
-    hash(&words) | 1
+    (0..PAIRS).fold(0, mix) | 1
 }
 
 const KIND: u64 = offset(&mutex::KIND);

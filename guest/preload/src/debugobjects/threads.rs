@@ -32,6 +32,7 @@ global_asm!(
     size = const size_of::<Own>(),
 );
 
+#[inline(always)]
 fn own() -> *mut Own {
     let own: *mut Own;
     // SAFETY: the address of this thread's copy of the symbol above.
@@ -43,6 +44,7 @@ fn own() -> *mut Own {
 }
 
 /// The calling thread's.
+#[inline(always)]
 pub fn get() -> &'static mut Own {
     // SAFETY: the thread's, as long as it runs. A handler that comes between leaves it as
     // consistent as it is (`Frames` bears that).
@@ -55,13 +57,22 @@ pub fn local_ptr() -> *mut Local {
 }
 
 /// The calling thread's part of the pools. A thread of whose end we shall not hear has none.
+#[inline(always)]
 pub fn local() -> Option<&'static Local> {
     let own = get();
-    if own.local.is_null() && unnoticed_ends::are_heard() && lifetime::hear_of_end() {
-        own.local = OBJECTS.start_local();
+    if own.local.is_null() {
+        begin_local(own);
     }
     // SAFETY: null, or the thread's until `end_local`.
     unsafe { own.local.as_ref() }
+}
+
+#[cold]
+#[inline(never)]
+fn begin_local(own: &mut Own) {
+    if unnoticed_ends::are_heard() && lifetime::hear_of_end() {
+        own.local = OBJECTS.start_local();
+    }
 }
 
 /// The calling thread has no part of the pools any more.

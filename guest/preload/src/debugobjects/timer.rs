@@ -164,7 +164,7 @@ pub unsafe extern "C-unwind" fn delete(timer: timer_t, site: u64) -> c_int {
     // SAFETY: the next `timer_delete` gets the program's own `timer` unchanged, as without us.
     let delete = || unsafe { real::timer_delete(timer) };
     let end = || {
-        let before = lifetime::destroys(&TIMER, key);
+        let before = lifetime::destroys(&TIMER, key, None);
         lifetime::destroyed(&TIMER, key, before, None);
     };
     if is_glibcs(timer) {

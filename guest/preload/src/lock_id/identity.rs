@@ -367,18 +367,20 @@ pub unsafe fn newborn<T: Identify>(
     tell: impl FnOnce(),
 ) -> Option<Ident> {
     // SAFETY: the caller promises for `this` and `call` what `known_birth` asks.
-    unsafe { known_birth(this, Birth::FirstAcquire, call, tell) }.map(|(ident, _)| ident)
+    unsafe { known_birth(this, Birth::FirstAcquire, call, None, tell) }.map(|(ident, _)| ident)
 }
 
 /// The identity of a lock without a stamp, if its class is known by where its life begins. No lock of ours is taken,
-/// and no system call made.
+/// and no system call made. `last` is the lock that was destroyed here last, if the memory says so.
 ///
 /// # Safety
 /// As for [`newborn`].
+#[inline(always)]
 unsafe fn known_birth<T: Identify>(
     this: *const T,
     birth: Birth,
     call: Frame,
+    last: Option<Ident>,
     tell: impl FnOnce(),
 ) -> Option<(Ident, u32)> {
     // SAFETY: the caller promises that `this` points to an object of its type.
@@ -393,13 +395,17 @@ unsafe fn known_birth<T: Identify>(
     if !can_stamp
         || is_first && (was_met() || allocations::are_recorded())
         || inherited::is_inherited(this as u64)
-        || modules::locate(this as u64).is_some()
     {
         return None;
     }
     let about = birth.about(kind);
     // SAFETY: the caller promises a call that has not returned.
     let place = unsafe { known_births::place(about, call) }?;
+    // Locks of modules are of other classes than this. So where one of this class was there is no module, and it was noted.
+    let is_noted = last.is_some_and(|last| last.class() == known_births::class(place));
+    if !is_noted && modules::locate(this as u64).is_some() {
+        return None;
+    }
     tell();
     // SAFETY: the caller promises such an object, whose stamp's bytes are ours.
     unsafe {
@@ -408,7 +414,9 @@ unsafe fn known_birth<T: Identify>(
         }
         let (ident, stack) = known_births::begin(place);
         stamp(this, ident);
-        lock_pages::note_lock(this as u64, true);
+        if !is_noted {
+            lock_pages::note_lock(this as u64, true);
+        }
         if !is_first {
             born(ident, None);
         }
@@ -530,16 +538,18 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
 }
 
 /// The lock has been initialised: it is a new one. Where that was, if others of its class began there. Otherwise nothing is
-/// done: then [`begin`] does it.
+/// done: then [`begin`] does it. `last` is the lock that was [destroyed](destroyed_last) here before.
 ///
 /// # Safety
 /// `this` points to such an object. `call`, if it is known, has not returned; its frame pointer may be anything.
-pub unsafe fn begin_as_known<T: Identify>(this: *const T, call: Option<Frame>) -> Option<u32> {
-    if state::status() != state::ACTIVE {
-        return None;
-    }
+#[inline(always)]
+pub unsafe fn begin_as_known<T: Identify>(
+    this: *const T,
+    call: Option<Frame>,
+    last: Option<Ident>,
+) -> Option<u32> {
     // SAFETY: the caller promises such an object, and a call that has not returned.
-    let (_, stack) = unsafe { known_birth(this, Birth::Init, call?, || {}) }?;
+    let (_, stack) = unsafe { known_birth(this, Birth::Init, call?, last, || {}) }?;
     Some(stack)
 }
 
@@ -710,20 +720,29 @@ pub struct Destroyed {
 /// # Safety
 /// `this` points to such an object.
 pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Destroyed> {
-    if !T::STAMPABLE {
-        return None;
-    }
-    // SAFETY: the caller promises that `this` points to an object of its type, as `word` asks.
-    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
-    // Acquire pairs with the Release in `forget`: the rest was there first.
-    if magic.load(Acquire) != NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED {
-        return None;
-    }
+    // SAFETY: the caller promises such an object.
+    let ident = unsafe { destroyed_last(this) }?;
     // SAFETY: the caller promises that `this` points to an object of its type, as `destroyed_by`
     // asks.
     let (stack, thread) = unsafe { destroyed_by(this) };
     let (stack, thread) = (stack.load(Relaxed), thread.load(Relaxed).into());
-    Some(Destroyed { ident: Ident(ident.load(Relaxed)), thread, stack })
+    Some(Destroyed { ident, thread, stack })
+}
+
+/// As [`destroyed`]: which lock it was.
+///
+/// # Safety
+/// `this` points to such an object, or to memory that is large enough for one.
+#[inline(always)]
+pub unsafe fn destroyed_last<T: Identify>(this: *const T) -> Option<Ident> {
+    if !T::STAMPABLE {
+        return None;
+    }
+    // SAFETY: the caller promises memory of such an object, as `word` asks.
+    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+    // Acquire pairs with the Release in `forget`: the rest was there first.
+    let is_destroyed = magic.load(Acquire) == NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED;
+    is_destroyed.then(|| Ident(ident.load(Relaxed)))
 }
 
 /// Where a destroyed lock keeps the stack of its end, and the thread.
@@ -780,6 +799,7 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
 /// # Safety
 /// `this` points to such an object, or what is left of it after its destroy function. `call`, if it is known, has not
 /// returned; its frame pointer may be anything.
+#[inline(always)]
 pub unsafe fn forget<T: Identify>(this: *const T, call: Option<Frame>) -> Option<u32> {
     // SAFETY: the caller promises that `this` points to an object of its type, as `stamped` asks.
     if T::STAMPABLE && unsafe { stamped(this) }.is_some() {

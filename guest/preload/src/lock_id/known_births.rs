@@ -51,7 +51,7 @@ const WITHDRAWN: u32 = u32::MAX;
 ///
 /// # Safety
 /// The call `call` has not returned. Its frame pointer may be anything.
-#[inline]
+#[inline(always)]
 pub unsafe fn place(about: About, call: Frame) -> Option<&'static Edge> {
     if !state::is_active_here() {
         return None;
@@ -60,6 +60,12 @@ pub unsafe fn place(about: About, call: Frame) -> Option<&'static Edge> {
     let place = unsafe { memo::find(about, call) }?;
     // Relaxed: a lock that begins its life at this moment may do so either way.
     (place.limit.load(Relaxed) != WITHDRAWN).then_some(place)
+}
+
+/// The class of locks whose lives begin there.
+#[inline(always)]
+pub fn class(place: &Edge) -> u32 {
+    place.values()[0]
 }
 
 /// A lock begins its life there: it is in no module's data and in no recorded block, and is not inherited. Its identity, and
@@ -124,7 +130,7 @@ pub fn withdraw(core: &mut Core, class: u32) {
     if core.ledger().get::<Class>(class).is_none_or(|class| class.handed_over != 0) {
         return;
     }
-    for place in places().filter(|place| place.values()[0] == class) {
+    for place in places().filter(|place| self::class(place) == class) {
         // Relaxed: as in `place`.
         if place.limit.swap(WITHDRAWN, Relaxed) != WITHDRAWN {
             tell(core, place);

@@ -29,8 +29,9 @@ pub fn now_ns() -> u64 {
 }
 
 /// CLOCK_MONOTONIC in nanoseconds at the kernel's last tick, some milliseconds ago at most. No counter is read for that.
+#[inline(always)]
 pub fn last_tick_ns() -> u64 {
-    read(CLOCK_MONOTONIC_COARSE)
+    read_now(CLOCK_MONOTONIC_COARSE)
 }
 
 /// CLOCK_REALTIME in nanoseconds.
@@ -40,6 +41,11 @@ pub fn realtime_ns() -> u64 {
 
 #[inline(never)]
 fn read(clock: clockid_t) -> u64 {
+    read_now(clock)
+}
+
+#[inline(always)]
+fn read_now(clock: clockid_t) -> u64 {
     // In strict mode the kernel takes the time-stamp counter away, too.
     if tls::is_barred() {
         return 0;

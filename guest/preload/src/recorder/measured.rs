@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::Header;
 
-use super::slow_cost::{Timed, begin_outermost, inside, is_inside, sampled};
+use super::slow_cost::{Timed, begin_outermost, enter, inside, is_inside, leave, sampled};
 use super::state;
 use crate::os::tls;
 
@@ -29,24 +29,67 @@ pub fn measured<R>(part: impl FnOnce() -> R) -> R {
 
 /// As [`measured`], for a part that is short and frequent: no line is written to that threads share, except where it
 /// is timed.
+#[inline(always)]
 pub fn measured_short<R>(part: impl FnOnce() -> R) -> R {
-    let Some(header) = outermost() else { return part() };
+    let short = Short::begin();
+    let result = part();
+    short.end();
+    result
+}
+
+/// A part that is short and frequent, of the function that begins it. Not a closure: such a part is mostly inlined then.
+#[must_use]
+pub struct Short {
+    /// `None`: it is part of another, or nothing is watched.
+    header: Option<&'static Header>,
+    stands_for: u64,
+    timed: Option<Timed>,
+}
+
+impl Short {
+    /// The part begins.
+    #[inline(always)]
+    pub fn begin() -> Self {
+        let header = outermost();
+        let stands_for = if header.is_some() { next_short() } else { 0 };
+        let timed = if stands_for == 0 { None } else { Timed::begin(stands_for) };
+        if header.is_some() {
+            enter();
+        }
+        Self { header, stands_for, timed }
+    }
+
+    /// The part ends, in the function that has begun it.
+    #[inline(always)]
+    pub fn end(self) {
+        if let Some(header) = self.header {
+            leave();
+            if let Some(timed) = self.timed {
+                end_short(timed, header, self.stands_for);
+            }
+        }
+    }
+}
+
+/// How many the short part that begins now stands for, 0 if it is not timed.
+#[inline(always)]
+fn next_short() -> u64 {
     let number = tls::short_parts();
     tls::set_short_parts(number + 1);
     // Threads with few parts each must not all begin with one that is timed.
     let of = if number < MANY { SHORT_SAMPLE } else { SHORT_SAMPLE_OF_MANY };
-    let stands_for = sampled(number ^ tls::raw() as u64, of);
-    let timed = Timed::begin(stands_for);
-    let result = inside(part);
-    if let Some(timed) = timed {
-        // Relaxed: as in `slow_cost::begin`.
-        header.slow_entries.fetch_add(stands_for, Relaxed);
-        timed.end(header, 0);
-    }
-    result
+    sampled(number ^ tls::raw() as u64, of)
+}
+
+#[cold]
+fn end_short(timed: Timed, header: &Header, stands_for: u64) {
+    // Relaxed: as in `slow_cost::begin`.
+    header.slow_entries.fetch_add(stands_for, Relaxed);
+    timed.end(header, 0);
 }
 
 /// The header, if an entry that begins now is to be counted.
+#[inline(always)]
 fn outermost() -> Option<&'static Header> {
     if tls::is_barred() || is_inside() {
         return None;

@@ -5,12 +5,12 @@
 //! as many. Which one is decided by a hash of the entry's number: entries of different cost alternate. An entry
 //! within another is part of it.
 
-use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use lockwright_ledger::Header;
 
+use crate::os::registers::stack_pointer;
 use crate::os::{sys, tls};
 
 /// So many entries are all timed.
@@ -91,6 +91,7 @@ pub(super) fn begin_outermost(header: &Header) -> Option<Timed> {
 }
 
 impl Timed {
+    #[cold]
     pub(super) fn begin(stands_for: u64) -> Option<Self> {
         // Relaxed: as in `stop_timing`.
         (stands_for != 0 && !IS_OVER.load(Relaxed)).then(|| Self { stands_for, begun_ns: cpu_ns() })
@@ -120,18 +121,31 @@ impl Timed {
 }
 
 /// Runs `part` as part of an entry.
+#[inline(always)]
 pub fn inside<R>(part: impl FnOnce() -> R) -> R {
-    let frame = Cell::new(0_u8);
-    tls::set_slow_frame(frame.as_ptr() as u64);
+    enter();
     let result = part();
-    tls::set_slow_frame(0);
+    leave();
     result
 }
 
+/// What the function that this is inlined into does from now on is part of an entry.
+#[inline(always)]
+pub(super) fn enter() {
+    // Its frame and those below it are within. Its caller's frame ends above the return address, so at this or above.
+    tls::set_slow_frame(stack_pointer() + 8);
+}
+
+/// The entry ends.
+#[inline(always)]
+pub(super) fn leave() {
+    tls::set_slow_frame(0);
+}
+
 /// The thread is within an entry. One that was left by a long jump lies below this frame.
+#[inline(always)]
 pub(super) fn is_inside() -> bool {
-    let frame = Cell::new(0_u8);
-    (frame.as_ptr() as u64) < tls::slow_frame()
+    stack_pointer() < tls::slow_frame()
 }
 
 /// How many entries the one of this number stands for, of which one in `of` is timed: 0 if this is not.
@@ -197,8 +211,7 @@ mod tests {
         assert!(inside(|| is_inside() && inside(is_inside)));
         assert!(!is_inside());
         // A frame that a long jump has left.
-        let frame = Cell::new(0_u8);
-        tls::set_slow_frame(frame.as_ptr() as u64 - 4096);
+        tls::set_slow_frame(stack_pointer() - 4096);
         assert!(!is_inside());
         tls::set_slow_frame(0);
     }

@@ -8,6 +8,7 @@ use super::frame_list::MOST;
 use crate::debugobjects::{freed_memory, threads};
 use crate::os::registers::stack_pointer;
 use crate::stack::stack_bounds;
+use crate::stack::unwind::Frame;
 
 /// glibc leaves this much of a stack's end to leaf functions (the System V ABI's red zone).
 const RED_ZONE: u64 = 128;
@@ -29,16 +30,22 @@ pub fn note(addr: u64) {
     frames.len = len as u32 + 1;
 }
 
-/// Reports objects whose frames are gone.
-pub fn sweep() {
-    let frames = &mut threads::get().frames;
+/// Reports objects whose frames are gone: those below the frame of the call `from`, if it is known.
+#[inline(always)]
+pub fn sweep(from: Option<Frame>) {
+    let frames = &threads::get().frames;
     if frames.len == 0 {
         return;
     }
-    let end = stack_pointer() - RED_ZONE;
-    if frames.lowest >= end {
-        return;
+    let end = from.map_or_else(stack_pointer, |call| call.rsp) - RED_ZONE;
+    if frames.lowest < end {
+        sweep_below(end);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn sweep_below(end: u64) {
     if !stack_bounds::known().contain(end) {
         return;
     }

@@ -20,7 +20,7 @@ pub fn init_then(
     call: impl FnOnce() -> c_int,
     then: impl FnOnce() -> Option<u32>,
 ) -> c_int {
-    let before = lifetime::initialises(kind, addr);
+    let before = lifetime::initialises(kind, addr, None, false);
     let result = call();
     if result == 0 {
         let stack = then();
@@ -45,7 +45,7 @@ pub unsafe fn destroy_at(
     from: Option<Frame>,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    let before = before(|| lifetime::destroys(kind, addr));
+    let before = before(|| lifetime::destroys(kind, addr, from));
     let result = call();
     if result == 0 {
         measured_short(|| {

@@ -34,21 +34,22 @@ pub enum Before {
     Over,
 }
 
-/// An object is about to be initialised.
-#[inline]
-pub fn initialises(kind: &'static Type, addr: u64) -> Before {
+/// An object is about to be initialised, in the call `from` of the program's if that is known. `is_over`: its memory says that
+/// the one before was destroyed.
+#[inline(always)]
+pub fn initialises(kind: &'static Type, addr: u64, from: Option<Frame>, is_over: bool) -> Before {
     if !is_on() {
         return Before::Plain;
     }
-    frames::sweep();
-    if !object_pages::is_noted(addr) {
+    frames::sweep(from);
+    if !is_over && !object_pages::is_noted(addr) {
         return Before::Plain;
     }
-    if tells_of_waiter(kind, addr, init_op(addr)) {
+    if waiters::has_any(addr, addr + 1) && tells_of_waiter(kind, addr, init_op(addr)) {
         return Before::Over;
     }
     // SAFETY: the caller's memory, of an object's size.
-    if unsafe { kind.is_used(addr) } { Before::Alive } else { Before::Plain }
+    if !is_over && unsafe { kind.is_used(addr) } { Before::Alive } else { Before::Plain }
 }
 
 fn init_op(addr: u64) -> Operation {
@@ -56,23 +57,24 @@ fn init_op(addr: u64) -> Operation {
 }
 
 /// An object has been initialised. `stack` is where, if that is known already.
+#[inline(never)]
 pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
+    initialised_here(kind, addr, before, stack);
+}
+
+/// As [`initialised`], compiled for the caller: for what is done most.
+#[inline(always)]
+pub fn initialised_here(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
     if !is_on() {
-        if may_be_wanted() {
-            early_objects::initialised(&kind.descr, kind.size, addr);
-        }
-        return;
+        return initialised_unwatched(kind, addr);
     }
     uses::forget(addr);
     // SAFETY: `initialised` is called after the program's call has initialised an object of `kind`
     // at `addr`.
     let is_shared = unsafe { kind.is_shared(addr) };
     let op = init_op(addr);
-    if before == Before::Held && op == Operation::InitOnStack {
-        freed_memory::check(addr, addr + 1, object_end::REUSED_ON_STACK, None);
-    }
     if matches!(before, Before::Over | Before::Held) || is_shared {
-        OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
+        forget_former(kind, addr, before, op);
     }
     if is_shared || before == Before::Silent {
         return;
@@ -80,8 +82,36 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
     if op == Operation::InitOnStack {
         frames::note(addr);
     }
-    object_pages::note(addr, kind.size);
     let place = here_and_now(stack);
+    // What was tracked before is on a page that was noted.
+    if !OBJECTS.renew_life(local(), &kind.descr, addr, op, place) {
+        initialised_first(kind, addr, before, op, place);
+    }
+}
+
+/// An object has been initialised while no objects are tracked.
+#[cold]
+#[inline(never)]
+fn initialised_unwatched(kind: &'static Type, addr: u64) {
+    if may_be_wanted() {
+        early_objects::initialised(&kind.descr, kind.size, addr);
+    }
+}
+
+/// What is known of an object is over.
+#[cold]
+#[inline(never)]
+fn forget_former(kind: &'static Type, addr: u64, before: Before, op: Operation) {
+    if before == Before::Held && op == Operation::InitOnStack {
+        freed_memory::check(addr, addr + 1, object_end::REUSED_ON_STACK, None);
+    }
+    OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
+}
+
+/// An object has been initialised where none was destroyed before, for all that is at hand.
+#[inline(never)]
+fn initialised_first(kind: &'static Type, addr: u64, before: Before, op: Operation, place: Place) {
+    object_pages::note(addr, kind.size);
     // Had it been destroyed before, by the bytes that were there, that does not matter now.
     if let Some(known) = OBJECTS.begin_life(local(), &kind.descr, addr, op, place) {
         initialised_again(kind, &known, before, op, place);
@@ -121,25 +151,26 @@ fn initialised_again(
 
 /// A lock that was met, by its own bytes, is about to be destroyed. So it was initialised, if only
 /// statically, and not destroyed since.
-pub fn destroys_met(kind: &'static Type, addr: u64) -> Before {
+#[inline(always)]
+pub fn destroys_met(kind: &'static Type, addr: u64, from: Option<Frame>) -> Before {
     if !is_on() {
         return Before::Plain;
     }
-    frames::sweep();
+    frames::sweep(from);
     // SAFETY: the program is about to destroy an object of `kind` at `addr`, so its memory is
     // there.
     if unsafe { kind.is_shared(addr) } {
         return Before::Silent;
     }
-    match tells_of_waiter(kind, addr, Operation::Destroy) {
+    match waiters::has_any(addr, addr + 1) && tells_of_waiter(kind, addr, Operation::Destroy) {
         true => Before::Plain,
         false => Before::Alive,
     }
 }
 
 /// An object is about to be destroyed.
-pub fn destroys(kind: &'static Type, addr: u64) -> Before {
-    match destroys_met(kind, addr) {
+pub fn destroys(kind: &'static Type, addr: u64, from: Option<Frame>) -> Before {
+    match destroys_met(kind, addr, from) {
         Before::Alive => {}
         before => return before,
     }
@@ -185,12 +216,16 @@ fn destroys_destroyed(kind: &'static Type, addr: u64) -> Before {
 }
 
 /// An object has been destroyed. `stack` is where, if that is known already.
+#[inline(never)]
 pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
+    destroyed_here(kind, addr, before, stack);
+}
+
+/// As [`destroyed`], compiled for the caller.
+#[inline(always)]
+pub fn destroyed_here(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
     if !is_on() {
-        if may_be_wanted() {
-            early_objects::destroyed(&kind.descr, addr);
-        }
-        return;
+        return destroyed_unwatched(kind, addr);
     }
     uses::forget(addr);
     if before == Before::Silent {
@@ -199,10 +234,32 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
     let place = here_and_now(stack);
     // SAFETY: the caller still owns the memory.
     let fingerprint = unsafe { kind.fingerprint(addr) };
-    if before != Before::Unknown && OBJECTS.end_life(local(), &kind.descr, addr, place, fingerprint)
+    if before == Before::Unknown
+        || !OBJECTS.end_life(local(), &kind.descr, addr, place, fingerprint)
     {
-        return;
+        destroyed_otherwise(kind, addr, before, place, fingerprint);
     }
+}
+
+/// An object has been destroyed while no objects are tracked.
+#[cold]
+#[inline(never)]
+fn destroyed_unwatched(kind: &'static Type, addr: u64) {
+    if may_be_wanted() {
+        early_objects::destroyed(&kind.descr, addr);
+    }
+}
+
+/// An object has been destroyed whose life has not begun as it should, for all that is known.
+#[cold]
+#[inline(never)]
+fn destroyed_otherwise(
+    kind: &'static Type,
+    addr: u64,
+    before: Before,
+    place: Place,
+    fingerprint: u64,
+) {
     let is_unknown = || {
         let known = OBJECTS.state(local(), kind.descr.type_id, addr);
         known.is_none_or(|known| known.state == State::Destroyed)
@@ -233,6 +290,7 @@ fn begin_before(kind: &'static Type, addr: u64) {
 ///
 /// # Safety
 /// The call has not returned. Its frame pointer may be anything.
+#[inline(never)]
 pub unsafe fn known_place(from: Option<Frame>) -> Option<u32> {
     // SAFETY: the caller promises a call that has not returned.
     is_on().then(|| unsafe { current_stack::known_at(from) })?
@@ -240,6 +298,7 @@ pub unsafe fn known_place(from: Option<Frame>) -> Option<u32> {
 
 /// Where the calling thread is. A forked child that has used no lock yet has no ledger: now it
 /// needs one.
+#[inline(always)]
 fn here_and_now(stack: Option<u32>) -> Place {
     if state::status() == state::FORKED {
         state::begin_child();
@@ -308,12 +367,10 @@ pub fn deactivate_idle(kind: &'static Type, is_idle: impl Fn(u64) -> bool) {
     }
 }
 
-/// The program is about to do something that is a fault on an object with waiters. Reports the
-/// fault if there is a waiter.
+/// The program is about to do something that is a fault on an object with waiters, of which it seems to have some. Reports
+/// the fault if there is a waiter.
+#[cold]
 fn tells_of_waiter(kind: &'static Type, addr: u64, op: Operation) -> bool {
-    if !waiters::has_any(addr, addr + 1) {
-        return false;
-    }
     let mut told = false;
     waiters::find(addr, addr + 1, true, |of, _, by| {
         if !told

@@ -25,7 +25,7 @@ pub fn tell(descr: &'static Descr, addr: u64, op: Operation, counts: (u32, u32))
         }
         return true;
     }
-    frames::sweep();
+    frames::sweep(None);
     if op == Operation::InitOnStack && stack_bounds::has_now(addr) {
         frames::note(addr);
     }

@@ -11,7 +11,7 @@ use crate::debugobjects::{self, Type, init_destroy};
 use crate::lock_id::identity;
 use crate::lockdep::acquire::Watched;
 use crate::lockdep::lock_lifetime;
-use crate::recorder::measured::measured_short;
+use crate::recorder::measured::{Short, measured_short};
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
 
@@ -35,9 +35,12 @@ pub unsafe fn init<L: Watched>(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let addr = lock as u64;
-    let before = lifetime::initialises(kind, addr);
     // SAFETY: the caller promises memory that is large enough for such a lock; what it says is only a hint.
-    let was_held = unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_INITIALISED) };
+    let last = unsafe { identity::destroyed_last(lock) };
+    let before = lifetime::initialises(kind, addr, from, last.is_some());
+    // SAFETY: the caller promises memory that is large enough for such a lock; what it says is only a hint.
+    let was_held = last.is_none()
+        && unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_INITIALISED) };
     let before = match was_held {
         _ if is_silent => Before::Silent,
         true => Before::Held,
@@ -47,21 +50,31 @@ pub unsafe fn init<L: Watched>(
     if result != 0 {
         return result;
     }
-    let is_done = measured_short(|| {
-        // SAFETY: `call` answered 0, so the caller's memory is an initialised lock now. The caller promises that `from` has not
-        // returned.
-        let stack = unsafe { identity::begin_as_known(lock, from) };
-        if stack.is_some() {
-            lifetime::initialised(kind, addr, before, stack);
-        }
-        stack.is_some()
-    });
-    if !is_done {
+    let short = Short::begin();
+    // SAFETY: `call` answered 0, so the caller's memory is an initialised lock now. The caller promises that `from` has not
+    // returned.
+    let stack = unsafe { identity::begin_as_known(lock, from, last) };
+    if stack.is_some() {
+        lifetime::initialised_here(kind, addr, before, stack);
+    }
+    short.end();
+    if stack.is_none() {
         // SAFETY: `call` answered 0, so the caller's memory is an initialised lock now.
-        let stack = unsafe { identity::begin(lock) };
-        measured_short(|| lifetime::initialised(kind, addr, before, stack));
+        unsafe { begin_of_new_class(kind, lock, before) };
     }
     result
+}
+
+/// A lock has been initialised in a place that is not known yet.
+///
+/// # Safety
+/// The caller's lock.
+#[cold]
+#[inline(never)]
+unsafe fn begin_of_new_class<L: Watched>(kind: &'static Type, lock: *mut L, before: Before) {
+    // SAFETY: the caller promises its lock.
+    let stack = unsafe { identity::begin(lock) };
+    measured_short(|| lifetime::initialised(kind, lock as u64, before, stack));
 }
 
 /// A lock is destroyed by `call`, which answers 0 if it was.
@@ -77,18 +90,18 @@ pub unsafe fn destroy<L: Watched>(
     let addr = lock as u64;
     // SAFETY: the caller promises its lock.
     let before = match L::STAMPABLE && unsafe { identity::stamped(lock) }.is_some() {
-        true => lifetime::destroys_met(kind, addr),
-        false => init_destroy::before(|| lifetime::destroys(kind, addr)),
+        true => lifetime::destroys_met(kind, addr, from),
+        false => init_destroy::before(|| lifetime::destroys(kind, addr, from)),
     };
     // SAFETY: the caller promises its lock.
     unsafe { lock_lifetime::tell_if_held(lock, finding_kind::HELD_DESTROYED) };
     let result = call();
     if result == 0 {
-        measured_short(|| {
-            // SAFETY: the caller still owns the memory, and promises that `from` has not returned.
-            let stack = unsafe { identity::forget(lock, from) };
-            lifetime::destroyed(kind, addr, before, stack);
-        });
+        let short = Short::begin();
+        // SAFETY: the caller still owns the memory, and promises that `from` has not returned.
+        let stack = unsafe { identity::forget(lock, from) };
+        lifetime::destroyed_here(kind, addr, before, stack);
+        short.end();
     }
     result
 }

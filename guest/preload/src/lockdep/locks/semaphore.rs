@@ -71,7 +71,7 @@ pub unsafe fn begins(
         // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet. The caller promises that `call` has not
         // returned.
         may_be_lock.then(|| unsafe {
-            let place = identity::begin_as_known(s, call)
+            let place = identity::begin_as_known(s, call, None)
                 .or_else(|| identity::begin_unless(s, Core::takes_for_none));
             if is_counting {
                 counting::begins(s, value);
