@@ -853,6 +853,11 @@ pub unsafe fn unstamped_or_inherited<T: Identify>(this: *const T) -> Option<Iden
     })
 }
 
+/// The lock is known by its address, or was in the process that this one was forked from.
+pub fn is_known_by_address(addr: u64) -> bool {
+    UNSTAMPED.get(addr).is_some() || PARENTS.get(addr).is_some()
+}
+
 /// Forgets the lock without a stamp at `addr`, of the parent process, too. To be called under the core's lock.
 pub fn forget_unstamped(addr: u64) {
     UNSTAMPED.remove(addr);

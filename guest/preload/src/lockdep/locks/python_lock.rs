@@ -41,7 +41,7 @@ pub fn recursive_begins(lock: *const PythonRecursiveLock) {
 
 /// The lock's life ends.
 pub fn ends(lock: *const PythonLock) {
-    if unstamped::find(lock as u64).is_some() {
+    if identity::is_known_by_address(lock as u64) {
         give_up(lock);
     }
 }
@@ -68,7 +68,7 @@ fn give_up(lock: *const PythonLock) {
 /// # Safety
 /// The call has not returned.
 pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool) {
-    let (Some(ident), Some(thread)) = (unstamped::find(call.lock), watch::thread()) else {
+    let Some((thread, ident)) = subject(call) else {
         return wait_for_release(call, is_taken, method);
     };
     if call.levels != 0 && thread.find(call.lock).is_some() {
@@ -113,6 +113,20 @@ pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool
 
 /// Levels of a recursive lock that are counted when it is taken again after a condition wait.
 const MOST_LEVELS: u64 = 1 << 16;
+
+/// The thread and the lock, if it is one. In a forked child it may have been made before.
+fn subject(call: &Call) -> Option<(&'static mut ThreadState, Ident)> {
+    // First of all: a forked child has its parent's identities until its ledger begins.
+    watch::thread()?;
+    // SAFETY: locks that are known by their address.
+    let ident = unsafe {
+        match call.levels {
+            0 => identity::unstamped_or_inherited(call.lock as *const PythonLock),
+            _ => identity::unstamped_or_inherited(call.lock as *const PythonRecursiveLock),
+        }
+    }?;
+    Some((watch::own()?, ident))
+}
 
 /// Reserves the entry of the lock `ident`, which `call` takes. False: it goes unwatched.
 ///
@@ -169,7 +183,7 @@ pub unsafe fn parks(call: &Call, block: impl FnOnce() -> c_int) -> c_int {
 /// The lock, which is taken, is about to be released by `method`, which says whether it was. `has_waiters`: for them.
 pub fn release(call: &Call, has_waiters: bool, method: impl FnOnce() -> bool) {
     let lock = call.lock;
-    let Some(ident) = unstamped::find(lock) else {
+    let Some((thread, ident)) = subject(call) else {
         handovers::shares_by_post();
         if has_waiters {
             handed_on::posts(lock);
@@ -179,18 +193,18 @@ pub fn release(call: &Call, has_waiters: bool, method: impl FnOnce() -> bool) {
         python_calls::during(call, method);
         return;
     };
-    match watch::thread() {
-        Some(thread) if thread.releases_semaphore(lock) => {
+    match thread.releases_semaphore(lock) {
+        true => {
             // It may be gone once it is released: only its address is used.
             if python_calls::during(call, method) {
                 release::any_held(thread, lock);
             }
         }
-        thread => {
+        false => {
             handovers::shares_by_post();
             cond::posts(lock);
             // SAFETY: a lock that is known by its address.
-            unsafe { hand_over(thread, lock as *const PythonLock, lock, ident) };
+            unsafe { hand_over(Some(thread), lock as *const PythonLock, lock, ident) };
             // Its holder may have begun to wait for it, which has somebody listen.
             handovers::semaphore_posts(lock);
             python_calls::during(call, method);
