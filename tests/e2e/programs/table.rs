@@ -184,7 +184,7 @@ programs! {
         needs: &[("stress-ng", "stress-ng")],
         commands: BOTH,
         work: |job, place| {
-            let job = job.args(["--mutex", "1", "--sem", "1", "--futex", "1", "--timeout", "3s"]);
+            let job = job.args(["--mutex", "1", "--sem", "1", "--futex", "1", "--timeout", "1s"]);
             to_its_end(job.args(["--verify", "--quiet", "--temp-path"]).arg(place.path()))
         },
         seen: Seen { processes: 3, threads: 5, locks: 4, acquisitions: 1000 },
