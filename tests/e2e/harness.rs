@@ -140,16 +140,17 @@ pub fn rust_program(source: &str) -> PathBuf {
 
 /// An example of the crate `lockwright`, built by a cargo of its own.
 pub fn example(name: &str) -> PathBuf {
-    example_in(name, "annotated-rust", "line-tables-only")
+    example_with(name, "line-tables-only")
 }
 
-/// The same with all debug information, as a user's program has it.
+/// The same with all debug information, as a user's program has it. No example is built both ways: both would lie in one
+/// place.
 pub fn example_with_types(name: &str) -> PathBuf {
-    example_in(name, "annotated-rust-types", "full")
+    example_with(name, "full")
 }
 
-fn example_in(name: &str, folder: &str, debug: &str) -> PathBuf {
-    let target = target_tmp().join(folder);
+fn example_with(name: &str, debug: &str) -> PathBuf {
+    let target = target_tmp().join("annotated-rust");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.env("CARGO_PROFILE_DEV_DEBUG", debug);
     cargo.args(["build", "--quiet", "--package", "lockwright", "--example", name]);
@@ -158,6 +159,21 @@ fn example_in(name: &str, folder: &str, debug: &str) -> PathBuf {
     let status = cargo.status().expect("cargo");
     assert!(status.success(), "{cargo:?} failed");
     target.join("debug/examples").join(name)
+}
+
+/// Runs `go build` with these arguments in a folder. All builds have one cache and take turns, so that Go compiles its own
+/// packages once. What it leaves stays among the tests' files, and it asks nobody.
+pub fn go_build(go: &Path, arguments: &[&OsStr], folder: &Path, cgo: bool) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut command = Command::new(go);
+    command.arg("build").args(arguments).current_dir(folder);
+    let kept = target_tmp().join("go");
+    command.env("GOCACHE", kept.join("cache")).env("GOPATH", kept.join("path"));
+    command.env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
+    command.env("GOTOOLCHAIN", "local").env("GOTELEMETRY", "off");
+    command.env("CGO_ENABLED", if cgo { "1" } else { "0" });
+    assert!(command.status().expect("go").success(), "{command:?} failed");
 }
 
 /// Where tests build what they need, kept from run to run.

@@ -3,13 +3,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
 use crate::harness::{
-    FOUND, build, check, check_with, installed, lock_names, native, signal, skip, target_tmp,
-    tests_dir, under,
+    FOUND, build, check, check_with, go_build, installed, lock_names, native, signal, skip,
+    target_tmp, tests_dir, under,
 };
 use crate::kinds::annotations::CIRCULAR;
 use crate::output::doctor::doctor;
@@ -190,14 +189,8 @@ fn go_program(cgo: bool) -> Option<PathBuf> {
     fs::create_dir_all(&scratch).expect("a folder");
     let name = if cgo { "with_c" } else { "without_c" };
     let built = scratch.join(name);
-    let mut command = Command::new(go);
-    command.args(["build", "-o"]).arg(&built);
-    command.arg(tests_dir().join("programs/go").join(format!("{name}.go")));
-    command.env("CGO_ENABLED", if cgo { "1" } else { "0" });
-    // All that it leaves stays here, and it asks nobody.
-    command.env("GOCACHE", scratch.join("cache")).env("GOPATH", scratch.join("path"));
-    command.env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local").env("GOTELEMETRY", "off");
-    assert!(command.status().expect("go").success(), "{command:?} failed");
+    let source = tests_dir().join("programs/go").join(format!("{name}.go"));
+    go_build(&go, &["-o".as_ref(), built.as_ref(), source.as_ref()], &scratch, cgo);
     Some(built)
 }
 

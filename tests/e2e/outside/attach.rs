@@ -1,13 +1,14 @@
 //! `check --pid`: processes that nobody started under the tool, as they hang or wait.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
 use crate::harness::{
-    FOUND, Run, Scratch, installed, program, run, rust_program, skip, target_tmp, tests_dir, tool,
-    until, until_asleep,
+    FOUND, Run, Scratch, go_build, installed, program, run, rust_program, skip, target_tmp,
+    tests_dir, tool, until, until_asleep,
 };
 use crate::kinds::semaphores::python_itself;
 use crate::naming::python_lines::has_lines;
@@ -239,11 +240,7 @@ fn a_go_program_is_told_as_far_as_futexes_go() {
          \tlistener.Accept()\n}\n",
     )
     .unwrap();
-    let mut command = Command::new(go);
-    command.args(["build", "-o", "hangs", "."]).current_dir(&folder);
-    command.env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
-    command.env("GOCACHE", target_tmp().join("go-cache"));
-    assert!(command.status().expect("go").success(), "{command:?} failed");
+    go_build(&go, &["-o", "hangs", "."].map(OsStr::new), &folder, true);
     let process = Process::start(&folder.join("hangs"), &[], 0);
     until("a thread of Go's runtime is idle", || {
         let (run, document) = process.check(&[]);
