@@ -1,7 +1,7 @@
 //! The services that a lock may use, on one page.
 //!
 //! Each lock of this crate is written once, over [`Platform`], and runs in several worlds: Linux
-//! ([`linux::Linux`]), a model checker that tries every interleaving (`tests/models`), a simulator,
+//! ([`linux::Linux`]), a model checker that tries every interleaving (`locks/models`), a simulator,
 //! and any kernel or hypervisor that implements the trait.
 //!
 //! The parts of platforms have their own files: the atomics of `core` are cells ([`Atomic`]), the lowest byte of a word

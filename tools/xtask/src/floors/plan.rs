@@ -259,6 +259,8 @@ pub const CRATES: &[Crate] = &[
             &["holds", "irq", "lock_events", "result"],
         ],
     },
+    // Is nothing but tests.
+    Crate { name: "lockwright-models", dir: "locks/models", says: false, uses: &[], floors: &[] },
     // A platform keeps memory for some locks, and those are over a platform: they are one room.
     Crate {
         name: "lockwright",

@@ -1,6 +1,5 @@
 //! The checks that cargo runs: clippy, and tests in several profiles.
 
-use std::fs;
 use std::process::{Command, Stdio};
 
 use super::Extent;
@@ -12,11 +11,11 @@ use crate::workspace::{cargo, cargo_command, root};
 /// share with them. Most of them is tested from outside, end to end.
 const PRELOAD: &str = "lockwright-preload";
 const SWAP: &str = "lockwright-swap";
-/// The locks, and the test program that their models are.
 const LOCKS: &str = "lockwright";
-const MODELS: &str = "models";
+/// They take long, and are a check of their own.
+const MODELS: &str = "lockwright-models";
 /// What is not built together with the rest of the workspace for its tests.
-pub(crate) const TESTED_APART: &[&str] = &[PRELOAD, SWAP, LOCKS];
+pub(crate) const TESTED_APART: &[&str] = &[PRELOAD, SWAP, LOCKS, MODELS];
 
 pub fn clippy() -> Result<(), String> {
     cargo(&[
@@ -72,25 +71,14 @@ pub fn release(extent: Extent) -> Result<(), String> {
     }
 }
 
-/// All tests of the locks but their models, which are a check of their own.
+/// All tests of the locks.
 fn tests_of_locks(
     profile: &str,
     run: impl Fn(&[&str]) -> Result<(), String>,
 ) -> Result<(), String> {
-    let dir = root().join("locks/lockwright/tests");
-    let entries = fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let programs = entries.flatten().map(|entry| entry.path()).filter(|path| {
-        path.extension().is_some_and(|extension| extension == "rs")
-            || path.join("main.rs").exists() && !path.ends_with(MODELS)
-    });
-    let names: Vec<String> =
-        programs.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
-    let mut arguments =
-        vec!["test", "--package", LOCKS, "--profile", profile, "--no-fail-fast", "--lib"];
-    for name in &names {
-        arguments.extend(["--test", name]);
-    }
-    run(&arguments).and(run(&["test", "--package", LOCKS, "--profile", profile, "--doc"]))
+    let test = ["test", "--package", LOCKS, "--profile", profile];
+    let programs = ["--no-fail-fast", "--lib", "--tests"];
+    run(&[&test[..], &programs].concat()).and(run(&[&test[..], &["--doc"]].concat()))
 }
 
 /// In so many parts the models' mutants take turns.
@@ -100,8 +88,7 @@ const PARTS_OF_MUTANTS: usize = 6;
 /// out.
 pub fn models(extent: Extent) -> Result<(), String> {
     let mut cargo = cargo_command();
-    cargo.args(["test", "--package", LOCKS, "--test", MODELS]);
-    cargo.args(["--", "--ignored", "--nocapture"]);
+    cargo.args(["test", "--package", MODELS, "--", "--ignored", "--nocapture"]);
     if let Some(turn) = extent.turn(PARTS_OF_MUTANTS) {
         cargo.env("LOCKWRIGHT_MUTANTS_PART", format!("{turn}/{PARTS_OF_MUTANTS}"));
     }
