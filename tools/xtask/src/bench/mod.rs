@@ -51,6 +51,7 @@ pub use peers::PeersOptions;
 pub use simulated::SimulatedOptions;
 use table::Results;
 pub use tables::TablesOptions;
+pub use usage::TICK;
 
 /// Measures what the tool costs.
 #[derive(Debug, Args)]

@@ -1,13 +1,15 @@
 //! `cargo xtask test`: every check there is, from one table. CI runs the same.
 //!
 //! The checks run in two lanes at once. Tests of whole programs sleep a lot; the other lane builds and computes
-//! meanwhile. The second lane is a process of this program, whose output follows when it has ended.
+//! meanwhile. The second lane is a process of this program, whose output follows when it has ended. A lane that has
+//! run all of its checks takes those of the other that have not begun, so both end at nearly the same time.
 
 mod cargo_tests;
 mod checks;
 mod failed_tests;
 mod features;
 mod lane;
+mod processors;
 mod sample;
 mod smoke;
 
@@ -21,7 +23,8 @@ use crate::packages;
 use crate::skips::{self, Skips};
 pub(crate) use cargo_tests::TESTED_APART;
 use checks::{CHECKS, Check, Lane};
-use lane::{Background, Outcome};
+use lane::{Background, Outcome, Turns};
+use processors::Processors;
 pub use sample::Extent;
 
 /// Runs every check, or the named ones.
@@ -78,8 +81,7 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
         false => Extent::of_commit(),
     };
     if let Some(file) = &args.second_lane {
-        let outcomes = run_all(CHECKS.iter().filter(|check| check.lane == Lane::Second), extent);
-        return lane::write(file, &outcomes);
+        return lane::write(file, &run_lane(Lane::Second, extent)?);
     }
     if args.only.is_empty() {
         packages::install()?;
@@ -94,7 +96,7 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
             true => summary(&both_lanes(args.all, extent)?)?,
             false => {
                 let named = CHECKS.iter().filter(|c| args.only.iter().any(|name| name == c.name));
-                summary(&run_all(named, extent))?;
+                summary(&named.map(|check| run_one(check, extent)).collect::<Vec<_>>())?;
             }
         }
     }
@@ -104,23 +106,44 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
 /// All checks, in two lanes. The outcomes are in the order of the table.
 fn both_lanes(all: bool, extent: Extent) -> Result<Vec<Outcome>, String> {
     eprintln!("{extent}");
+    let (start, begin) = (Instant::now(), Processors::now());
+    Turns::forget()?;
     let second = Background::start(all)?;
-    let mut outcomes = run_all(CHECKS.iter().filter(|check| check.lane == Lane::First), extent);
+    let mut outcomes = run_lane(Lane::First, extent)?;
+    let alone = Instant::now();
+    let others = second.wait();
     eprintln!("\n== the checks that ran at the same time");
-    outcomes.extend(second.join()?);
+    outcomes.extend(others.join()?);
     outcomes.sort_by_key(|outcome| CHECKS.iter().position(|check| check.name == outcome.name));
+    let (per_cent, idle) = Processors::now().idle_since(begin);
+    eprintln!(
+        "\nboth lanes took {:.0} s, of which the first waited {:.0} s for the second; the processors had nothing to do in \
+         {per_cent:.0} % of their time ({idle:.0} s)",
+        start.elapsed().as_secs_f64(),
+        alone.elapsed().as_secs_f64()
+    );
     Ok(outcomes)
 }
 
-fn run_all<'c>(checks: impl Iterator<Item = &'c Check>, extent: Extent) -> Vec<Outcome> {
-    checks.map(|check| run_one(check, extent)).collect()
+/// The lane's checks, and then those of the other lane that have not begun.
+fn run_lane(lane: Lane, extent: Extent) -> Result<Vec<Outcome>, String> {
+    let (own, others): (Vec<_>, Vec<_>) = CHECKS.iter().partition(|check| check.lane == lane);
+    let mut outcomes = Vec::new();
+    for check in own.into_iter().chain(others) {
+        if Turns::take(check.name)? {
+            outcomes.push(run_one(check, extent));
+        }
+    }
+    Ok(outcomes)
 }
 
 fn run_one(check: &Check, extent: Extent) -> Outcome {
     eprintln!("\n== {}: {}", check.name, check.what);
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), processors::taken());
     let failed = (check.run)(extent).err();
-    Outcome { name: check.name.to_owned(), seconds: start.elapsed().as_secs_f64(), failed }
+    let processors = processors::taken() - before;
+    let seconds = start.elapsed().as_secs_f64();
+    Outcome { name: check.name.to_owned(), seconds, processors, failed }
 }
 
 /// Prints what came of the checks, details of failures first: a reader of CI's output sees the end of it.
@@ -136,7 +159,7 @@ fn summary(outcomes: &[Outcome]) -> Result<(), String> {
     println!();
     let skips = Skips::read();
     let (mut passed, mut failed) = (0, 0);
-    for Outcome { name, seconds, failed: why } in outcomes {
+    for Outcome { name, seconds, processors, failed: why } in outcomes {
         let verdict = match (why, skips.reason(name)) {
             (Some(why), _) => {
                 failed += 1;
@@ -148,11 +171,12 @@ fn summary(outcomes: &[Outcome]) -> Result<(), String> {
                 "passed".to_owned()
             }
         };
-        println!("{name:<8} {seconds:>5.0} s  {verdict}");
+        println!("{name:<8} {seconds:>5.0} s {processors:>5.0} s of processors  {verdict}");
     }
     println!(
-        "{passed} checks passed, {failed} failed; {} tests or checks were skipped",
-        skips.count()
+        "{passed} checks passed, {failed} failed; {} tests or checks were skipped; {:.0} s of processors in all",
+        skips.count(),
+        outcomes.iter().map(|outcome| outcome.processors).sum::<f64>()
     );
     for (why, times) in skips.reasons() {
         println!("  skipped {times}: {why}");
