@@ -37,20 +37,29 @@ pub fn clippy() -> Result<(), String> {
     Ok(())
 }
 
-/// Programs that run end to end mostly sleep, so more of them than CPUs run at once.
+/// Unit tests and tests of whole programs, except those of the locks.
 pub fn tests(extent: Extent) -> Result<(), String> {
-    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
-    let test = |arguments: &[&str]| {
-        let mut command = cargo_command();
-        command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
-        if extent == Extent::Whole {
-            command.env("LOCKWRIGHT_WHOLE", "1");
-        }
-        tests_pass(&mut command)
-    };
     let mut rest = vec!["test", "--workspace", "--no-fail-fast"];
     rest.extend(TESTED_APART.iter().flat_map(|package| ["--exclude", package]));
-    test(&["test", "--package", PRELOAD, "--lib"]).and(test(&rest)).and(tests_of_locks("dev", test))
+    // Programs that run end to end mostly sleep.
+    let test = |arguments: &[&str]| unoptimised(extent, 3, arguments);
+    test(&["test", "--package", PRELOAD, "--lib"]).and(test(&rest))
+}
+
+/// All tests of the locks.
+pub fn locks(extent: Extent) -> Result<(), String> {
+    tests_of_locks("dev", |arguments| unoptimised(extent, 2, arguments))
+}
+
+/// Runs so many tests at once on each CPU.
+fn unoptimised(extent: Extent, at_once: usize, arguments: &[&str]) -> Result<(), String> {
+    let threads = at_once * std::thread::available_parallelism().map_or(1, usize::from);
+    let mut command = cargo_command();
+    command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
+    if extent == Extent::Whole {
+        command.env("LOCKWRIGHT_WHOLE", "1");
+    }
+    tests_pass(&mut command)
 }
 
 /// Shipped code is optimised, and compilers have faults: runs some tests of code in other people's programs again. The
@@ -71,7 +80,7 @@ pub fn release(extent: Extent) -> Result<(), String> {
     }
 }
 
-/// All tests of the locks.
+/// The locks' tests, and those in their documentation.
 fn tests_of_locks(
     profile: &str,
     run: impl Fn(&[&str]) -> Result<(), String>,

@@ -24,19 +24,14 @@ pub enum Lane {
     Second,
 }
 
-/// All checks, the cheap ones first.
+/// All checks. In the first lane the cheap ones come first. In the second it is those whose builds have folders of their
+/// own: cargo has others wait while the first lane builds its tests.
 pub const CHECKS: &[Check] = &[
     Check {
         name: "format",
         lane: Lane::First,
         what: "rustfmt has nothing to change",
         run: |_| cargo(&["fmt", "--all", "--check"]),
-    },
-    Check {
-        name: "clippy",
-        lane: Lane::First,
-        what: "clippy has nothing to say, in any target of the workspace",
-        run: |_| cargo_tests::clippy(),
     },
     Check {
         name: "floors",
@@ -81,6 +76,24 @@ pub const CHECKS: &[Check] = &[
         run: |_| tsan::run(),
     },
     Check {
+        name: "demo",
+        lane: Lane::Second,
+        what: "the README's first command finds the planted deadlock",
+        run: |_| cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
+    },
+    Check {
+        name: "clippy",
+        lane: Lane::Second,
+        what: "clippy has nothing to say, in any target of the workspace",
+        run: |_| cargo_tests::clippy(),
+    },
+    Check {
+        name: "locks",
+        lane: Lane::Second,
+        what: "the tests of the locks",
+        run: cargo_tests::locks,
+    },
+    Check {
         name: "models",
         lane: Lane::Second,
         what: "loom's models hold, and notice each weakened ordering and each wake left out of the locks",
@@ -113,12 +126,6 @@ pub const CHECKS: &[Check] = &[
         lane: Lane::Second,
         what: "the library built with debug-lockdep counts, and checks lockdep itself",
         run: |_| debug_lockdep::run(),
-    },
-    Check {
-        name: "demo",
-        lane: Lane::Second,
-        what: "the README's first command finds the planted deadlock",
-        run: |_| cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
     },
     Check {
         name: "pages",
