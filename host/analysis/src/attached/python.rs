@@ -3,7 +3,7 @@
 //! What is read may be of another kind or gone, as the process goes on. So nothing is followed that is not what it
 //! should be, and no list without an end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use lockwright_cpython::lines::{self, BYTES, MOST_TABLE};
@@ -87,7 +87,10 @@ impl<'m, M: Memory> Interpreter<'m, M> {
         let list = |first: Option<u64>, next: u64| {
             let after =
                 move |&at: &u64| self.memory.u64(at.wrapping_add(next)).filter(|&at| at != 0);
-            std::iter::successors(first.filter(|&at| at != 0), after).take(MOST_THREADS)
+            // A list that changes meanwhile may lead in a circle.
+            let mut seen = HashSet::new();
+            let all = std::iter::successors(first.filter(|&at| at != 0), after);
+            all.take(MOST_THREADS).take_while(move |&at| seen.insert(at))
         };
         let Layout { runtime, interpreter, thread, .. } = self.layout;
         let first = self.memory.u64(self.runtime.wrapping_add(runtime.interpreters));
