@@ -75,6 +75,23 @@ fn a_freed_lock_is_left_out_only_if_the_same_hold_was_destroyed() {
 }
 
 #[test]
+fn a_lock_that_comes_where_a_held_one_was_freed_is_another() {
+    for (how, freed) in [("held", true), ("clean", false)] {
+        let run = run("freed_then_new.c", how);
+        let of_freed = freed.then_some(("held-lock-freed", "likely"));
+        let left = ("exit-with-lock-held", "likely");
+        let verdicts: Vec<_> = of_freed.into_iter().chain([left]).collect();
+        let mut found = run.verdicts();
+        found.sort();
+        found.reverse();
+        assert_eq!(found, verdicts, "{how}: {}", run.stderr);
+        let left = run.findings().iter().find(|f| f["kind"] == "exit-with-lock-held");
+        let left = left.expect("the second lock").to_string();
+        assert!(left.contains("makes_second") && !left.contains("makes_first"), "{left}");
+    }
+}
+
+#[test]
 fn an_unlock_names_who_holds_the_lock() {
     let run = run("bad_unlock.c", "other");
     assert_eq!(lock_names(run.finding()), ["door"]);

@@ -193,6 +193,10 @@ pub fn held(thread: &mut ThreadState, kind: u8, holder: &Holder) {
         ..Misuse::new(kind, holder.addr, holder.ident)
     };
     tell(thread, &what);
+    if kind == finding_kind::HELD_FREED {
+        // What comes to lie there next is another lock, which nobody has.
+        state::with_core(|core| core.give_up(Some(thread), holder.addr));
+    }
 }
 
 /// A destroyed lock is used.
