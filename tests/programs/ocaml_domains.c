@@ -2,31 +2,34 @@
  * -DOWN, the second has another name.
  */
 #include <pthread.h>
+#include <stdlib.h>
 
 #ifdef OWN
 #define st_masterlock_init own_init
 #endif
 
-static pthread_mutex_t domain, master;
+static pthread_mutex_t *domain, *master;
 
 __attribute__((noipa)) void caml_init_domains(void)
 {
-	pthread_mutex_init(&domain, NULL);
+	domain = malloc(sizeof *domain);
+	pthread_mutex_init(domain, NULL);
 }
 
 __attribute__((noipa)) void st_masterlock_init(void)
 {
-	pthread_mutex_init(&master, NULL);
+	master = malloc(sizeof *master);
+	pthread_mutex_init(master, NULL);
 }
 
 static int turn;
 
 static void *yields(void *nothing)
 {
-	pthread_mutex_lock(&master);
-	pthread_mutex_lock(&domain);
-	pthread_mutex_unlock(&master);
-	pthread_mutex_unlock(&domain);
+	pthread_mutex_lock(master);
+	pthread_mutex_lock(domain);
+	pthread_mutex_unlock(master);
+	pthread_mutex_unlock(domain);
 	__atomic_store_n(&turn, 1, __ATOMIC_RELEASE);
 	return nothing;
 }
@@ -35,10 +38,10 @@ static void *owns(void *nothing)
 {
 	while (!__atomic_load_n(&turn, __ATOMIC_ACQUIRE))
 		;
-	pthread_mutex_lock(&domain);
-	pthread_mutex_lock(&master);
-	pthread_mutex_unlock(&master);
-	pthread_mutex_unlock(&domain);
+	pthread_mutex_lock(domain);
+	pthread_mutex_lock(master);
+	pthread_mutex_unlock(master);
+	pthread_mutex_unlock(domain);
 	return nothing;
 }
 

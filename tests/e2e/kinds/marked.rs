@@ -58,7 +58,7 @@ fn of_cpython_by_version() {
     is_named(&python("0x030d00f0", &free_threaded), "python-lines");
     is_named(&python("0", &[]), "python-lines");
     for known in ["0x030b00f0", "0x030d05f0", "0x030e00f0"] {
-        let (run, json) = doctor(&python(known, &[]));
+        let (run, json) = doctor(python(known, &[]));
         assert_eq!(json["verdict"], "whole", "{known}: {}", run.text());
     }
 }

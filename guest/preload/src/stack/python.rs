@@ -400,7 +400,7 @@ mod tests {
         let mut window = Window { from: 0, len: 0, bytes: [0; WINDOW_BYTES] };
         let mut frame = [0; FRAME_BYTES];
         // The first ends in the next page. The second and third are in what was copied for the first, the fourth is not.
-        for (at, from) in [(4064, 3112), (3968, 3112), (3112, 3112), (3000, 2048)] {
+        for (at, from) in [(4064, 3120), (3968, 3120), (3120, 3120), (3000, 2056)] {
             assert!(window.read(memory, start + at, &mut frame));
             assert_eq!(frame[..], pages.0[at as usize..][..FRAME_BYTES], "{at}");
             assert_eq!(window.from, start + from, "{at}");
