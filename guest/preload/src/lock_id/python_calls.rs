@@ -18,8 +18,8 @@ pub struct Call {
     pub is_byte: bool,
     /// [`mode::TRY`] if it waits for nothing, [`mode::TIMED`] if its wait ends by itself.
     pub mode: u16,
-    /// How often it takes a recursive lock; 0 if it releases all levels, or if the lock is another.
-    pub levels: u64,
+    /// How many levels of a recursive lock it takes or releases, 0 for all; `None` if the lock is not recursive.
+    pub levels: Option<u64>,
     /// Where it returns to.
     pub site: u64,
     /// The way there.

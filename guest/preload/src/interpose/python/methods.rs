@@ -129,8 +129,24 @@ fn number(object: Object) -> Option<f64> {
     None
 }
 
+/// An item of a tuple, if it has so many.
+///
+/// # Safety
+/// `tuple` is one, or null.
+unsafe fn item(tuple: Object, at: isize) -> Option<Object> {
+    type Size = extern "C" fn(Object) -> isize;
+    type Item = extern "C" fn(Object, isize) -> Object;
+    // SAFETY: functions of these types.
+    let (size, item) = unsafe {
+        (
+            core::mem::transmute::<*mut c_void, Size>(symbol::PyTuple_Size.load(Relaxed)),
+            core::mem::transmute::<*mut c_void, Item>(symbol::PyTuple_GetItem.load(Relaxed)),
+        )
+    };
+    (!tuple.is_null() && at < size(tuple)).then(|| item(tuple, at))
+}
+
 /// What `acquire(blocking=True, timeout=-1)` was given.
-#[derive(Default)]
 struct Given {
     /// The first argument.
     blocking: Option<Object>,
@@ -144,21 +160,13 @@ impl Given {
     /// # Safety
     /// Such arguments of the program's own call.
     unsafe fn by_tuple(tuple: Object, dict: Object) -> Self {
-        type Size = extern "C" fn(Object) -> isize;
-        type Item = extern "C" fn(Object, isize) -> Object;
         type Next = extern "C" fn(Object, *mut isize, *mut Object, *mut Object) -> c_int;
-        // SAFETY: functions of these types.
-        let (size, item, next) = unsafe {
-            (
-                core::mem::transmute::<*mut c_void, Size>(symbol::PyTuple_Size.load(Relaxed)),
-                core::mem::transmute::<*mut c_void, Item>(symbol::PyTuple_GetItem.load(Relaxed)),
-                core::mem::transmute::<*mut c_void, Next>(symbol::PyDict_Next.load(Relaxed)),
-            )
-        };
-        let mut given = Self::default();
-        let n = if tuple.is_null() { 0 } else { size(tuple) };
-        given.blocking = (n > 0).then(|| item(tuple, 0));
-        given.timeout = (n > 1).then(|| item(tuple, 1));
+        // SAFETY: a function of this type.
+        let next =
+            unsafe { core::mem::transmute::<*mut c_void, Next>(symbol::PyDict_Next.load(Relaxed)) };
+        // SAFETY: the caller promises a tuple, or null.
+        let [blocking, timeout] = [0, 1].map(|at| unsafe { item(tuple, at) });
+        let mut given = Self { blocking, timeout };
         let (mut at, mut key, mut value) = (0, core::ptr::null_mut(), core::ptr::null_mut());
         while !dict.is_null() && next(dict, &raw mut at, &raw mut key, &raw mut value) != 0 {
             // SAFETY: a key of the arguments by name, and its value.
@@ -250,7 +258,7 @@ unsafe extern "C-unwind" fn acquire<const OF: usize, const AT: usize>(
     // SAFETY: the interpreter's arguments of a method of this type.
     unsafe {
         let mode = Given::by_tuple(tuple, dict).mode();
-        let levels = u64::from(OF == RECURSIVE);
+        let levels = (OF == RECURSIVE).then_some(1);
         let is_byte = OWN[OF].are_bytes.load(Relaxed);
         let call = Call { lock: lock as u64, is_byte, mode, levels, site, back };
         take(&call, || method(&OWN[OF].methods[AT])(lock, tuple, dict))
@@ -270,11 +278,9 @@ unsafe extern "C-unwind" fn restore<const AT: usize>(
 ) -> Object {
     // SAFETY: the interpreter's arguments of a method of this type.
     unsafe {
-        let levels = Given::by_tuple(tuple, core::ptr::null_mut())
-            .blocking
-            .and_then(|state| Given::by_tuple(state, core::ptr::null_mut()).blocking)
-            .and_then(number)
-            .map_or(1, |levels| levels as u64);
+        let state = item(tuple, 0);
+        let levels = state.and_then(|state| item(state, 0)).and_then(number);
+        let levels = Some(levels.map_or(1, |levels| levels as u64));
         let is_byte = OWN[RECURSIVE].are_bytes.load(Relaxed);
         let call = Call { lock: lock as u64, is_byte, mode: 0, levels, site, back };
         take(&call, || method(&OWN[RECURSIVE].methods[AT])(lock, tuple, dict))
@@ -299,7 +305,7 @@ unsafe extern "C-unwind" fn release<const OF: usize, const AT: usize>(
     }
     let mut result = core::ptr::null_mut();
     // `_release_save` gives all levels up.
-    let levels = u64::from(OF == RECURSIVE && AT != 4);
+    let levels = (OF == RECURSIVE).then_some(u64::from(AT != 4));
     let back = Return::UNKNOWN;
     let call = Call { lock: lock as u64, is_byte: true, mode: 0, levels, site, back };
     let method = || {

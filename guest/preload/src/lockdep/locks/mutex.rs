@@ -341,9 +341,7 @@ unsafe fn acquire_special(
         _ => {
             let owner =
                 if inherited::is_inherited(m as u64) { 0 } else { word & libc::FUTEX_TID_MASK };
-            let (lock, node) = thread.reserved(lock.addr);
-            let holds = thread.is_obstacle(1);
-            watch::wait(thread, &lock, node, holds, Blocking { relock_fails, owner }, block)
+            watch::wait_for_reserved(thread, lock.addr, Blocking { relock_fails, owner }, block)
         }
     };
     watch::settle(thread, lock.addr, result);

@@ -8,9 +8,13 @@ use lockwright_ledger::rows::{finding_kind, mode};
 
 use crate::lock_id::identity::{self, Identify};
 use crate::lock_id::known_births;
-use crate::lockdep::{cond, handovers, misuse, watch};
+use crate::lockdep::watch::{self, Blocking};
+use crate::lockdep::{cond, handed_on, handovers, misuse};
 use crate::os::tls;
 use crate::recorder::state;
+
+/// How one waits for a semaphore that is a lock: a thread that has taken it itself waits for another thread's post.
+pub const BLOCKING: Blocking = Blocking { relock_fails: true, owner: 0 };
 
 /// Semaphores of which it is recorded what their posts order. CPython makes one for each wait.
 const MOST_WAITED_FOR: u32 = 64;
@@ -65,6 +69,33 @@ fn is_none(core: &mut Core, thread: Option<&mut ThreadState>, held_as: u64, iden
     core.hand_over(thread, held_as, ident);
     // One that processes share has no stamp.
     identity::forget_unstamped(held_as);
+}
+
+/// A semaphore at `addr` that is no lock is about to be posted. `has_waiters`: for a thread that waits.
+pub fn about_to_post(addr: u64, has_waiters: bool) {
+    handovers::shares_by_post();
+    if has_waiters {
+        handed_on::posts(addr);
+    }
+    cond::posts(addr);
+    handovers::semaphore_posts(addr);
+}
+
+/// The semaphore, the lock `ident` so far, is about to be posted by a thread that has not taken it.
+///
+/// # Safety
+/// The caller's semaphore.
+pub unsafe fn posted_by_other<T: Identify>(
+    thread: Option<&mut ThreadState>,
+    s: *const T,
+    ident: Ident,
+) {
+    handovers::shares_by_post();
+    cond::posts(s as u64);
+    // SAFETY: the caller's semaphore.
+    unsafe { hand_over(thread, s, s as u64, ident) };
+    // Its holder may have begun to wait for it, which has somebody listen.
+    handovers::semaphore_posts(s as u64);
 }
 
 /// Waits by `block` for the post of a semaphore that is no lock: its address, and whether it is taken. If the thread keeps locks

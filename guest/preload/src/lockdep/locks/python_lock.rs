@@ -8,12 +8,14 @@ use lockwright_engines::lockdep::{Acquire, Core, Ident, ThreadState};
 use lockwright_ledger::rows::event;
 use lockwright_ledger::rows::meter::blocking_call;
 
-use super::no_lock::{hand_over, wait_for_event, wait_for_post};
+use super::no_lock::{
+    BLOCKING, about_to_post, hand_over, posted_by_other, wait_for_event, wait_for_post,
+};
 use crate::lock_id::by_address::{PythonLock, PythonRecursiveLock};
 use crate::lock_id::identity;
 use crate::lock_id::python_calls::{self, Call};
 use crate::lock_id::unstamped;
-use crate::lockdep::watch::{self, Blocking};
+use crate::lockdep::watch;
 use crate::lockdep::{cond, handed_on, handovers, left_held, release};
 use crate::recorder::measured::measured_short;
 use crate::recorder::state;
@@ -71,7 +73,7 @@ pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool
     let Some((thread, ident)) = subject(call) else {
         return wait_for_release(call, is_taken, method);
     };
-    if call.levels != 0 && thread.find(call.lock).is_some() {
+    if call.levels.is_some() && thread.find(call.lock).is_some() {
         // It has it already, and does not wait.
         if python_calls::during(call, method)
             && let Some(thread) = watch::own()
@@ -101,8 +103,8 @@ pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool
     if unsafe { reserve(thread, call, ident) } {
         thread.acquired(call.lock);
         match call.levels {
-            0 => thread.did(event::SEMAPHORE),
-            levels => {
+            None => thread.did(event::SEMAPHORE),
+            Some(levels) => {
                 for _ in 1..levels.min(MOST_LEVELS) {
                     thread.recurse(call.lock);
                 }
@@ -121,8 +123,8 @@ fn subject(call: &Call) -> Option<(&'static mut ThreadState, Ident)> {
     // SAFETY: locks that are known by their address.
     let ident = unsafe {
         match call.levels {
-            0 => identity::unstamped_or_inherited(call.lock as *const PythonLock),
-            _ => identity::unstamped_or_inherited(call.lock as *const PythonRecursiveLock),
+            None => identity::unstamped_or_inherited(call.lock as *const PythonLock),
+            Some(_) => identity::unstamped_or_inherited(call.lock as *const PythonRecursiveLock),
         }
     }?;
     Some((watch::own()?, ident))
@@ -171,11 +173,7 @@ pub unsafe fn parks(call: &Call, block: impl FnOnce() -> c_int) -> c_int {
     if !unsafe { reserve(thread, call, ident) } {
         return block();
     }
-    let (lock, node) = thread.reserved(call.lock);
-    let is_obstacle = thread.is_obstacle(1);
-    // A thread that waits for a lock which it has taken itself waits for another thread's release.
-    let blocking = Blocking { relock_fails: true, owner: 0 };
-    let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
+    let result = watch::wait_for_reserved(thread, call.lock, BLOCKING, block);
     thread.abandon();
     result
 }
@@ -184,31 +182,17 @@ pub unsafe fn parks(call: &Call, block: impl FnOnce() -> c_int) -> c_int {
 pub fn release(call: &Call, has_waiters: bool, method: impl FnOnce() -> bool) {
     let lock = call.lock;
     let Some((thread, ident)) = subject(call) else {
-        handovers::shares_by_post();
-        if has_waiters {
-            handed_on::posts(lock);
-        }
-        cond::posts(lock);
-        handovers::semaphore_posts(lock);
+        about_to_post(lock, has_waiters);
         python_calls::during(call, method);
         return;
     };
-    match thread.releases_semaphore(lock) {
-        true => {
-            // It may be gone once it is released: only its address is used.
-            if python_calls::during(call, method) {
-                release::any_held(thread, lock);
-            }
-        }
-        false => {
-            handovers::shares_by_post();
-            cond::posts(lock);
-            // SAFETY: a lock that is known by its address.
-            unsafe { hand_over(Some(thread), lock as *const PythonLock, lock, ident) };
-            // Its holder may have begun to wait for it, which has somebody listen.
-            handovers::semaphore_posts(lock);
-            python_calls::during(call, method);
-        }
+    if !thread.releases_semaphore(lock) {
+        // SAFETY: a lock that is known by its address.
+        unsafe { posted_by_other(Some(thread), lock as *const PythonLock, ident) };
+        python_calls::during(call, method);
+    } else if python_calls::during(call, method) {
+        // It may be gone once it is released: only its address is used.
+        release::any_held(thread, lock);
     }
 }
 
@@ -221,7 +205,7 @@ pub fn release_recursive(call: &Call, method: impl FnOnce() -> bool) {
     // Only its owner can release it: what it does not hold was taken where nobody saw it.
     while thread.find(call.lock).is_some() {
         watch::released(thread, call.lock, None);
-        if call.levels != 0 {
+        if call.levels != Some(0) {
             break;
         }
     }

@@ -16,14 +16,16 @@ use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{event, mode};
 
 use super::counting;
-use super::no_lock::{hand_over, wait_for_event, wait_for_post};
+use super::no_lock::{
+    BLOCKING, about_to_post, hand_over, posted_by_other, wait_for_event, wait_for_post,
+};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::by_address::shared_semaphore;
 use crate::lock_id::first_use;
 use crate::lock_id::identity;
 use crate::lock_id::python_calls;
-use crate::lockdep::watch::{self, Blocking};
+use crate::lockdep::watch;
 use crate::lockdep::{
     cond, fast_path, handed_on, handovers, is_wanted, left_held, python_lock, release, trylocks,
 };
@@ -178,13 +180,8 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
     let Some(ident) = (unsafe { identity::stamped(s) }).or_else(|| shared(s)) else {
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
-        handovers::shares_by_post();
         // SAFETY: `s` points to the program's semaphore.
-        if unsafe { identity::has_waiters(s) } {
-            handed_on::posts(s as u64);
-        }
-        cond::posts(s as u64);
-        handovers::semaphore_posts(s as u64);
+        about_to_post(s as u64, unsafe { identity::has_waiters(s) });
         // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
         return unsafe { real::sem_post(s) };
     };
@@ -198,12 +195,8 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
             result
         }
         thread => {
-            handovers::shares_by_post();
-            cond::posts(s as u64);
             // SAFETY: `s` points to the program's semaphore.
-            unsafe { hand_over(thread, s, s as u64, ident) };
-            // Its holder may have begun to wait for it, which has somebody listen.
-            handovers::semaphore_posts(s as u64);
+            unsafe { posted_by_other(thread, s, ident) };
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
             unsafe { real::sem_post(s) }
         }
@@ -321,11 +314,7 @@ unsafe fn contended(
     ident: Ident,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    let (lock, node) = thread.reserved(s as u64);
-    let is_obstacle = thread.is_obstacle(1);
-    // A thread that waits for a semaphore it has taken itself waits for another thread's post.
-    let blocking = Blocking { relock_fails: true, owner: 0 };
-    let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
+    let result = watch::wait_for_reserved(thread, s as u64, BLOCKING, block);
     if result == 0 {
         // SAFETY: `block` has just taken the caller's semaphore, whose entry is reserved.
         unsafe { taken(thread, s, ident) };

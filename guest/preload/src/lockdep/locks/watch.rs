@@ -331,11 +331,22 @@ pub fn contended(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     if result == EBUSY {
-        let (lock, node) = thread.reserved(addr);
-        let holds = thread.is_obstacle(1);
-        result = wait(thread, &lock, node, holds, blocking(), block);
+        result = wait_for_reserved(thread, addr, blocking(), block);
     }
     settle(thread, addr, result)
+}
+
+/// Waits by `block` for the lock at `addr`, whose entry is reserved, as [`wait`] does.
+#[cold]
+pub fn wait_for_reserved(
+    thread: &mut ThreadState,
+    addr: u64,
+    kind: Blocking,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    let (lock, node) = thread.reserved(addr);
+    let is_obstacle = thread.is_obstacle(1);
+    wait(thread, &lock, node, is_obstacle, kind, block)
 }
 
 /// The reserved entry is held, or it is not.
