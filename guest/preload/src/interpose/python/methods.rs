@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering::*};
 use lockwright_cpython::{HAS_WAITERS, LOCK as LOCK_BYTE, LOCKED, TYPE};
 use lockwright_ledger::rows::mode;
 
-use super::tables::{Found, Place, Type};
+use super::tables::{Found, NONE, Place, TUPLE, TUPLE_AND_DICT, Type};
 use crate::callsite::Return;
 use crate::lock_id::by_address::{PythonLock, PythonRecursiveLock};
 use crate::lock_id::python_calls::{self, Call};
@@ -16,11 +16,6 @@ use crate::os::{loader, sys};
 
 /// An object of CPython's.
 type Object = *mut c_void;
-
-/// `PyMethodDef.ml_flags` (`methodobject.h`): the arguments are a tuple; a tuple, and a dict or null; there are none.
-const TUPLE: u32 = 0x1;
-const TUPLE_AND_DICT: u32 = 0x1 | 0x2;
-const NONE: u32 = 0x4;
 
 /// The address of a function of the interpreter's that one of those below intercepts. It is stored before the program's main, and
 /// read by what that calls later.

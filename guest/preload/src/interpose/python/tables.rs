@@ -14,6 +14,14 @@ struct MethodDef {
     doc: u64,
 }
 
+/// `PyMethodDef.ml_flags` (`methodobject.h`): the arguments are a tuple; a tuple, and a dict or null; there are none.
+pub const TUPLE: u32 = 0x1;
+pub const TUPLE_AND_DICT: u32 = 0x1 | 0x2;
+pub const NONE: u32 = 0x4;
+
+/// The same of a function without arguments, as the word that it is: what fills it up is zero.
+const NONE_WORD: u64 = NONE as u64;
+
 /// A row of what a type is made of.
 #[repr(C)]
 struct Slot {
@@ -176,20 +184,34 @@ pub fn find(address: u64) -> Found {
     let parts = Parts::of(address);
     let mut found = Found::default();
     for (from, to) in parts.written() {
-        let mut at = from.next_multiple_of(8);
-        while at + 16 <= to {
-            // SAFETY: an aligned word of a part of the module, which is mapped and stays.
-            let word = unsafe { (at as *const u64).read() };
-            if word == METHODS {
-                look_at_slot(&parts, at, &mut found);
-            } else if found.makers[0].word == 0 && parts.says(word, MAKERS[0]) {
-                // From this row on.
-                found.makers = parts.methods(at, MAKERS).unwrap_or_default();
+        let from = from.next_multiple_of(8);
+        // SAFETY: aligned words of a part of the module, which is mapped and stays. Nobody writes them before the program's main.
+        let words = unsafe {
+            core::slice::from_raw_parts(from as *const u64, (to.saturating_sub(from) / 8) as usize)
+        };
+        // These are a large part of the program's data: of most words only the value is looked at.
+        for (&word, at) in words.iter().zip((from..).step_by(8)) {
+            match word {
+                METHODS => look_at_slot(&parts, at, &mut found),
+                NONE_WORD if found.makers[0].word == 0 => {
+                    look_at_flags(&parts, at, &mut found);
+                }
+                _ => {}
             }
-            at += 8;
         }
     }
     found
+}
+
+/// The flags at `at` may be those of the first of the functions that make a lock.
+fn look_at_flags(parts: &Parts, at: u64, found: &mut Found) {
+    let first = at.wrapping_sub(core::mem::offset_of!(MethodDef, flags) as u64);
+    if let Some(row) = parts.row::<MethodDef>(first)
+        && parts.says(row.name, MAKERS[0])
+    {
+        // From this row on.
+        found.makers = parts.methods(first, MAKERS).unwrap_or_default();
+    }
 }
 
 /// The slot at `at` has the methods of a type, which may be one of the two that are looked for.
