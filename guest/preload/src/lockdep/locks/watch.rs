@@ -337,7 +337,7 @@ pub fn contended(
 }
 
 /// Waits by `block` for the lock at `addr`, whose entry is reserved, as [`wait`] does.
-#[cold]
+#[inline(always)]
 pub fn wait_for_reserved(
     thread: &mut ThreadState,
     addr: u64,
