@@ -276,7 +276,7 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
     }
     let root = root(about);
     // SAFETY: the caller promises a call that has not returned, and rows are paths of the trie.
-    match unsafe { rows::find(root, call) } {
+    match unsafe { rows::find(root, call, rows::FIRST_GUESS) } {
         Some(node) => TRIE.0.get(node as usize - 1),
         // SAFETY: as the caller promises.
         None => unsafe { find_otherwise(root, call) },
@@ -290,7 +290,7 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
 #[inline(never)]
 unsafe fn find_otherwise(root: u32, call: Frame) -> Option<&'static Edge> {
     // SAFETY: as the caller promises.
-    if let Some(node) = unsafe { rows::find_second(root, call) } {
+    if let Some(node) = unsafe { rows::find(root, call, rows::SECOND_GUESS) } {
         return TRIE.0.get(node as usize - 1);
     }
     // SAFETY: as the caller promises.
@@ -518,16 +518,16 @@ mod tests {
             }
         }
         // SAFETY: all words that were noted are in the array.
-        let by_row = |stack: &Calls| unsafe { rows::find(root(About::Stack), stack.call(0x6000)) };
-        // SAFETY: all words that were noted are in the array.
-        let by_second =
-            |stack: &Calls| unsafe { rows::find_second(root(About::Stack), stack.call(0x6000)) };
+        let by_row = |stack: &Calls, guess: usize| unsafe {
+            rows::find(root(About::Stack), stack.call(0x6000), guess)
+        };
         // One call: each path but the last is guessed for it, then that is another again.
         for round in 0..5 {
             for (word, value) in paths {
                 stack.0[7] = word;
                 assert_eq!(stack.find(About::Stack, 0x6000), value, "round {round}");
-                let row = by_row(&stack).or_else(|| by_second(&stack));
+                let second = || by_row(&stack, rows::SECOND_GUESS);
+                let row = by_row(&stack, rows::FIRST_GUESS).or_else(second);
                 assert_eq!(row.is_some(), value.is_some() && round > 1);
             }
             // What a word points to is another function's frame.
@@ -537,7 +537,10 @@ mod tests {
         }
         forget();
         stack.0[7] = 0x6004;
-        assert_eq!((stack.find(About::Stack, 0x6000), by_row(&stack)), (None, None));
+        assert_eq!(
+            (stack.find(About::Stack, 0x6000), by_row(&stack, rows::FIRST_GUESS)),
+            (None, None)
+        );
     }
 
     #[test]

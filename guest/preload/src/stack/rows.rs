@@ -34,6 +34,8 @@ const FIRST: u32 = 2;
 static GUESSES: [[AtomicU32; 2]; 1 << BITS] =
     [const { [const { AtomicU32::new(0) }; 2] }; 1 << BITS];
 const BITS: u32 = 8;
+pub const FIRST_GUESS: usize = 0;
+pub const SECOND_GUESS: usize = 1;
 
 /// A row is guessed for some calls of this process. To look for one where there is none would be page faults for each child.
 #[unsafe(link_section = "lockwright_forked")]
@@ -51,33 +53,18 @@ fn guesses(root: u32, call: Frame) -> &'static [AtomicU32; 2] {
     &GUESSES[(hash >> (64 - BITS)) as usize]
 }
 
-/// The node that the path of `call` leads to, if the first guess is right.
+/// The node that the path of `call` leads to, if the guess number `guess` is right, of [`FIRST_GUESS`] and [`SECOND_GUESS`].
 ///
 /// # Safety
 /// The call has not returned.
 #[inline(always)]
-pub unsafe fn find(root: u32, call: Frame) -> Option<u32> {
+pub unsafe fn find(root: u32, call: Frame, guess: usize) -> Option<u32> {
     // Relaxed: a row is only found later where this is not seen.
     if !ARE_GUESSED.load(Relaxed) {
         return None;
     }
     // Acquire pairs with the Release in `use_for`: the row is there.
-    let row = guesses(root, call)[0].load(Acquire);
-    // SAFETY: the caller promises a call that has not returned.
-    unsafe { compare(row, root, call) }
-}
-
-/// The node that the path of `call` leads to, if the second guess is right.
-///
-/// # Safety
-/// As for [`find`].
-pub unsafe fn find_second(root: u32, call: Frame) -> Option<u32> {
-    // Relaxed: as in `find`.
-    if !ARE_GUESSED.load(Relaxed) {
-        return None;
-    }
-    // Acquire pairs with the Release in `use_for`: the row is there.
-    let row = guesses(root, call)[1].load(Acquire);
+    let row = guesses(root, call)[guess].load(Acquire);
     // SAFETY: the caller promises a call that has not returned.
     unsafe { compare(row, root, call) }
 }
