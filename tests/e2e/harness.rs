@@ -713,3 +713,10 @@ pub fn repeats(whole: u32, part: u32) -> u32 {
 pub fn is_whole() -> bool {
     std::env::var_os("LOCKWRIGHT_WHOLE").is_some()
 }
+
+/// Copies a file that is to be executed, by another process. What this one has open for writing, a child that another test
+/// starts meanwhile has open, too, and as long as that lasts nobody can execute it.
+pub fn copy_program(from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) {
+    let copied = Command::new("cp").arg("--").arg(from).arg(to).status();
+    assert!(copied.expect("cp").success());
+}

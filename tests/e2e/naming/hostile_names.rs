@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::harness::{FOUND, Scratch, files, run, tests_dir, tool};
+use crate::harness::{FOUND, Scratch, copy_program, files, run, tests_dir, tool};
 use crate::plain_output::{hostile_word, is_plain, tool_is_plain};
 
 /// Harmless to a test, and to a reader of its source: each kind of control once.
@@ -91,9 +91,10 @@ fn build(folder: &Path) -> PathBuf {
         new.resize(old.len(), b'_');
         replace(&mut bytes, &old, &new);
     }
-    let program = folder.join(hostile_word());
-    fs::write(&program, bytes).expect("a program");
-    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("a mode");
+    let (patched, program) = (folder.join("patched"), folder.join(hostile_word()));
+    fs::write(&patched, bytes).expect("a program");
+    fs::set_permissions(&patched, Permissions::from_mode(0o755)).expect("a mode");
+    copy_program(&patched, &program);
     program
 }
 

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use crate::harness::{
-    FOUND, Run, Scratch, go_build, installed, program, run, rust_program, skip, target_tmp,
-    tests_dir, tool, until, until_asleep,
+    FOUND, Run, Scratch, copy_program, go_build, installed, program, run, rust_program, skip,
+    target_tmp, tests_dir, tool, until, until_asleep,
 };
 use crate::kinds::semaphores::python_itself;
 use crate::naming::python_lines::has_lines;
@@ -316,9 +316,9 @@ fn a_process_in_a_chroot_is_explained_with_lines() {
     for file in files {
         let copy = scratch.join(file.trim_start_matches('/'));
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        std::fs::copy(file, copy).unwrap();
+        copy_program(file, copy);
     }
-    std::fs::copy(program("attached.c"), scratch.join("attached")).unwrap();
+    copy_program(program("attached.c"), scratch.join("attached"));
     let mut chroot = std::path::PathBuf::from("/usr/sbin/chroot");
     if !chroot.exists() {
         chroot = "/sbin/chroot".into();
