@@ -8,7 +8,7 @@ const MOST: [(&str, [i64; 2]); 3] = [("check", [34, 42]), ("meter", [36, 41]), (
 
 /// Each run has other addresses. The pages of hash tables that a child writes to depend on them, and may be the same by
 /// chance: of so many runs the one with the fewest page faults is much the same on every machine.
-const RUNS: usize = 10;
+const RUNS: usize = 100;
 
 /// The fewest system calls and page faults of a child.
 fn fewest(job: impl Fn() -> Job) -> [i64; 2] {
