@@ -679,8 +679,8 @@ row! {
         addr: u64,
         /// Segment that first nested it.
         segment: u32,
-        /// Not used.
-        reserved2: u32,
+        /// Number of the thread that initialised it or, where none did, took it first; 0 if not known.
+        maker: u32,
         /// What other processes know it by: a hash of the device, the inode and the byte that are mapped shared at its
         /// address. 0 if it is for one process only.
         shared: u64,

@@ -14,7 +14,9 @@ use crate::interpose::{
     python as python_locks, signal_unsafe,
 };
 use crate::libc::real;
-use crate::lock_id::{allocations, first_use, identity, inherited, known_births, shared, spinning};
+use crate::lock_id::{
+    allocations, first_use, identity, inherited, known_births, makers, shared, spinning,
+};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
 use crate::process::run_dir::{self, MOST_DIRECTORY};
@@ -276,6 +278,7 @@ fn begin(parent_token: u64) -> bool {
     core.lend(unsafe { &mut *cache });
     core.note_recorded_in(&lockdep::folded::RECORDED);
     core.shared_by(shared::place_of);
+    core.made_by(makers::of);
     if let Some(parent) = parent {
         core.inherit(parent);
     }

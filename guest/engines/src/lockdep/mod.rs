@@ -38,7 +38,9 @@ pub use self::recorded_locks::RecordedLocks;
 pub use self::recorder::holders::Holder;
 pub use self::recorder::misuse::Misuse;
 pub use self::recorder::naming::MAX_NAME;
-pub use self::recorder::{ASK, Interpreter, Origin, Place, Places, Round, SharedPlace, Sharing};
+pub use self::recorder::{
+    ASK, Interpreter, Makers, Origin, Place, Places, Round, SharedPlace, Sharing,
+};
 pub use self::thread::{
     Cache, Chain, DEBUG_LOCKDEP, Folded, FutexWait, Interrupted, MaskCall, Probe, Section, Stretch,
     ThreadRow, ThreadState, Tried, recursions,

@@ -15,7 +15,7 @@ use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::side_table::SideTable;
 use super::unstamped::UNSTAMPED;
-use super::{allocations, inherited, known_births, lock_pages, numbers, spinning};
+use super::{allocations, inherited, known_births, lock_pages, makers, numbers, spinning};
 use crate::callsite::current_stack;
 use crate::libc::real;
 use crate::os::{sys, tls};
@@ -525,6 +525,7 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
         }
         return None;
     };
+    makers::note_alone(ident.inst());
     spinning::note(core, ident);
     inherited::met(core, this as u64, ident);
     lock_pages::note_lock(this as u64, can_stamp);
@@ -879,6 +880,7 @@ pub fn start(nonce: u64) {
     PARENT_NONCE.store(parent, Relaxed);
     UNSTAMPED.move_to(&PARENTS);
     numbers::start();
+    makers::start();
     spinning::forget();
     memo::begin();
     // A child has its parent's C library.

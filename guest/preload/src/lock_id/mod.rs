@@ -9,6 +9,7 @@ pub mod inherited;
 pub mod known_births;
 pub mod lock;
 pub mod lock_pages;
+pub mod makers;
 pub mod numbers;
 pub mod python_calls;
 pub mod shared;

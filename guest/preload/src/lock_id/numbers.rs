@@ -4,10 +4,8 @@
 use lockwright_engines::lockdep::Core;
 use lockwright_ledger::Header;
 
+use super::makers::{self, SUPPLY};
 use crate::os::tls;
-
-/// So many a thread takes at a time.
-const SUPPLY: u32 = 64;
 
 /// The next number of the calling thread's. Never 0.
 #[inline]
@@ -20,6 +18,7 @@ pub fn next(header: &Header) -> u32 {
 #[cold]
 fn first_of_more(header: &Header) -> u32 {
     let first = Core::next_instances(header, SUPPLY);
+    makers::note_supply(first);
     tls::set_numbers(supply(first + 1, first + SUPPLY));
     first
 }

@@ -4,7 +4,7 @@ use lockwright_ledger::Header;
 
 use super::Core;
 use crate::lockdep::acquire::Ident;
-use crate::lockdep::recorder::{self, Origin, Sharing};
+use crate::lockdep::recorder::{self, Makers, Origin, Sharing};
 
 impl Core {
     /// A lock begins its life: finds its class and gives it a number.
@@ -15,6 +15,11 @@ impl Core {
     /// Asks `sharing` from now on where locks lie that get rows.
     pub fn shared_by(&mut self, sharing: Sharing) {
         self.recorder.shared_by(sharing);
+    }
+
+    /// Asks `makers` from now on which threads made the locks that get rows.
+    pub fn made_by(&mut self, makers: Makers) {
+        self.recorder.made_by(makers);
     }
 
     /// The first of `n` numbers for locks that begin their lives, of classes that are known. The locks are to be counted by

@@ -59,6 +59,9 @@ pub struct SharedPlace {
 /// Says where the lock at an address lies, if that is in memory that processes share and the lock is for several.
 pub type Sharing = fn(u64, Ident) -> Option<SharedPlace>;
 
+/// Says which thread made the lock that a number stands for, 0 if that is not known.
+pub type Makers = fn(u32) -> u32;
+
 /// Places in the heap blocks of one allocation that make classes of their own.
 const OFFSETS_PER_STACK: u32 = 8;
 
@@ -70,6 +73,8 @@ pub(super) struct Classes {
     pub(super) recorded: Option<&'static RecordedLocks>,
     /// Asked about each mutex and reader-writer lock that gets a row.
     pub(super) sharing: Option<Sharing>,
+    /// Asked about each lock that gets a row.
+    pub(super) makers: Option<Makers>,
     /// By call stack of an allocation: how many places in its blocks have locks; and those places.
     offsets: Index,
     /// By class of the process that this one was forked from: the wait type that it was given
@@ -84,6 +89,7 @@ impl Classes {
             locks: Index::new(),
             recorded: None,
             sharing: None,
+            makers: None,
             offsets: Index::new(),
             inherited_wait_types: Index::new(),
         }
@@ -213,6 +219,7 @@ impl Classes {
             kind,
             addr: held.addr,
             segment,
+            maker: self.makers.map_or(0, |maker| maker(held.ident.inst())),
             shared: shared.map_or(0, |lock| hash(&lock.place).max(1)),
             nested_ns: shared.map_or(0, |lock| lock.now_ns),
             ..Lock::default()

@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::{Segment, Thread, thread_state};
 
-use super::{Recorder, Sharing, threads};
+use super::{Makers, Recorder, Sharing, threads};
 use crate::lockdep::recorded_locks::RecordedLocks;
 use crate::lockdep::thread::debug_lockdep::{DEBUG_LOCKDEP, new_counts};
 use crate::lockdep::thread::{Cache, ThreadRow, ThreadState};
@@ -23,6 +23,11 @@ impl Recorder {
     /// See [`crate::lockdep::Core::shared_by`].
     pub(crate) fn shared_by(&mut self, sharing: Sharing) {
         self.classes.sharing = Some(sharing);
+    }
+
+    /// See [`crate::lockdep::Core::made_by`].
+    pub(crate) fn made_by(&mut self, makers: Makers) {
+        self.classes.makers = Some(makers);
     }
 
     /// Makes room in the held array of a thread, which is moved to a larger one if it is full.

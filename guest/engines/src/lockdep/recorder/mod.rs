@@ -38,7 +38,7 @@ use crate::capture::{Capture, MAX_FRAMES, known_row};
 
 pub(crate) use self::segment_list::SegmentList;
 
-pub use self::classes::{Origin, SharedPlace, Sharing};
+pub use self::classes::{Makers, Origin, SharedPlace, Sharing};
 pub use self::interpreted::{ASK, Interpreter, Place, Places};
 pub use self::syncs::Round;
 
