@@ -22,6 +22,30 @@ fn a_circle_of_classes_alone_is_possible() {
     assert!(functions(finding).contains(&"nest"));
 }
 
+/// The table and one object each: objects that main has made by the same calls.
+#[test]
+fn orders_on_different_objects_that_are_alike_are_likely() {
+    for how in ["shared", "inside"] {
+        let run = check(program("alike.c")).arg(how).run();
+        assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{how}: {}", run.stderr);
+        assert_eq!(run.code(), FOUND, "{how}");
+        let evidence = run.finding()["evidence"].to_string();
+        assert!(evidence.contains("made at one place, each by another thread"), "{evidence}");
+    }
+}
+
+/// Each thread may have a reason to take its objects in its order: it has made them itself, there are many of which none was
+/// taken in both orders, each has a further lock around both, or they were made at different places.
+#[test]
+fn orders_on_objects_that_may_differ_are_possible() {
+    for how in ["told", "tied", "gated", "places"] {
+        let run = check(program("alike.c")).arg(how).run();
+        assert_eq!(run.verdicts(), [("circular-dependency", "possible")], "{how}: {}", run.stderr);
+    }
+    let run = check(program("alike.c")).arg("own").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "ordered")], "{}", run.stderr);
+}
+
 #[test]
 fn a_circle_of_instances_is_likely() {
     let run = check(program("instances.c")).arg("same").run();

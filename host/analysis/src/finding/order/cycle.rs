@@ -7,6 +7,8 @@ use crate::finding::Name;
 pub enum Evidence {
     /// Lock classes only: this run did not take the same locks in these orders.
     ByClass,
+    /// Those that differ were made at one place, and each by another thread than the one that takes it here.
+    Alike,
     /// The same locks were taken in all steps, each by another thread.
     SameLocks,
     /// The orders were taken by several threads.

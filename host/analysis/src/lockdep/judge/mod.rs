@@ -161,6 +161,13 @@ impl Shape {
     pub fn is_open(&self) -> bool {
         self.more
     }
+
+    /// The shape with those acquirers alone that `keep` is true of; `None` if there are none.
+    pub fn only(&self, keep: impl Fn(&Acquisition) -> bool) -> Option<Self> {
+        let acquirers: Vec<Acquisition> =
+            self.acquirers.iter().filter(|it| keep(it)).copied().collect();
+        (!acquirers.is_empty()).then(|| Self { acquirers, more: false, ..*self })
+    }
 }
 
 /// The shapes of an edge, those that make the most serious cycles first.

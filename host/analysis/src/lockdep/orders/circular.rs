@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use lockwright_ledger::rows::{Node, Sync, excludes, sync_kind};
 
-use super::{annotated, joins, loader, onces, semaphores, signals};
+use super::{annotated, joins, lined_up, loader, onces, semaphores, signals};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::cycle::OrderedBy;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, doubt, kept_apart};
@@ -53,7 +53,8 @@ pub fn find(
     let mut cut = !whole;
     let mut candidates = Vec::new();
     for part in &parts {
-        let (found, whole) = search(&judge, view.model, part, view.instances, &mut Work::default());
+        let (found, whole) =
+            search(&judge, view.model, (part, level), view.instances, &mut Work::default());
         cut |= !whole;
         candidates.extend(found.into_iter().map(|found| found.candidate(view, level, part)));
         progress.advance(1);
@@ -71,12 +72,13 @@ pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grad
     let judge = Judge::new(model);
     let mut pairs = HashMap::new();
     for part in &parts(model, level).0 {
-        let found = search(&judge, model, part, Instances::Folded, &mut Work::default()).0;
-        for Found { verdict, .. } in found {
+        let found = search(&judge, model, (part, level), Instances::Folded, &mut Work::default()).0;
+        for Found { verdict, is_lined_up, .. } in found {
             let lock = |id| model.trie.node(id).map(reference).unwrap_or_default();
             let contexts = verdict.acquisitions.iter().map(|acquisition| acquisition.context);
             let refs: Vec<LockRef> = contexts.clone().map(|context| lock(context.held)).collect();
-            let grade = annotated::Contexts::of(model, &refs).grade(grade(level, &verdict));
+            let grade = grade(level, &verdict, is_lined_up);
+            let grade = annotated::Contexts::of(model, &refs).grade(grade);
             for context in contexts {
                 let group = |id| model.classes.group_of(lock(id).class);
                 let pair = (group(context.held), group(context.acquired));
@@ -94,7 +96,7 @@ pub fn work(model: &Model<'_>) -> Work {
     let mut work = Work::default();
     for level in [Level::Instance, Level::Class] {
         for part in &parts(model, level).0 {
-            search(&judge, model, part, Instances::Folded, &mut work);
+            search(&judge, model, (part, level), Instances::Folded, &mut work);
         }
     }
     work
@@ -104,12 +106,12 @@ pub fn work(model: &Model<'_>) -> Work {
 fn search(
     judge: &Judge<'_, '_>,
     model: &Model<'_>,
-    part: &Part,
+    (part, level): (&Part, Level),
     instances: Instances,
     work: &mut Work,
 ) -> (Vec<Found>, bool) {
     let threads = threads(model, part);
-    let mut collector = Collector::new(model, part, judge, threads, instances);
+    let mut collector = Collector::new(model, (part, level), judge, threads, instances);
     let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
     let mut limits = Limits { survey: &mut survey, walk: &mut walk, work };
     shortest_first(part, threads, &mut limits, &mut collector);
@@ -134,6 +136,8 @@ fn threads(model: &Model<'_>, part: &Part) -> u32 {
 struct Found {
     verdict: Verdict,
     edges: Vec<usize>,
+    /// It is of classes, and the run could have lined their locks up.
+    is_lined_up: bool,
     also: u64,
 }
 
@@ -144,6 +148,7 @@ type RawPlace = (u32, u64, u64);
 struct Collector<'c, 'm, 'a> {
     model: &'m Model<'a>,
     part: &'c Part,
+    level: Level,
     judge: &'c Judge<'m, 'a>,
     instances: Instances,
     shapes: RefCell<HashMap<usize, Rc<[Shape]>>>,
@@ -165,7 +170,7 @@ struct Collector<'c, 'm, 'a> {
 impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
     fn new(
         model: &'m Model<'a>,
-        part: &'c Part,
+        (part, level): (&'c Part, Level),
         judge: &'c Judge<'m, 'a>,
         threads: u32,
         instances: Instances,
@@ -173,6 +178,7 @@ impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
         Self {
             model,
             part,
+            level,
             judge,
             instances,
             shapes: RefCell::default(),
@@ -230,6 +236,16 @@ impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
         })
     }
 
+    /// The verdict on a cycle of two classes that a run could have lined up.
+    fn lined_up(&self, edges: &[usize], verdict: &Verdict) -> Option<Verdict> {
+        let &[first, second] = edges else { return None };
+        if self.level == Level::Instance || verdict.obstacle != Obstacle::None || verdict.cut {
+            return None;
+        }
+        let steps = [first, second].map(|edge| self.part.contexts(edge));
+        lined_up::verdict(self.model, self.judge, steps)
+    }
+
     fn raw_places(&self, acquisitions: &[Acquisition]) -> Vec<RawPlace> {
         let node = |id| self.model.trie.node(id).copied().unwrap_or_default();
         let places: Vec<RawPlace> = acquisitions
@@ -274,20 +290,24 @@ impl Visitor for Collector<'_, '_, '_> {
             }
             _ => self.seen.entry(locks[0]).or_default().push((locks, rank)),
         }
+        let lined_up = self.lined_up(edges, &verdict);
+        let is_lined_up = lined_up.is_some();
+        let verdict = lined_up.unwrap_or(verdict);
         let places = self.raw_places(&verdict.acquisitions);
         let edges = edges.to_vec();
         match self.by_place.get(&places).filter(|_| self.instances == Instances::Folded) {
             Some(&at) => {
                 let found = &mut self.found[at];
                 found.also += 1;
-                if verdict.obstacle.compare(found.verdict.obstacle).is_lt() {
-                    (found.verdict, found.edges) = (verdict, edges);
+                let by = verdict.obstacle.compare(found.verdict.obstacle);
+                if by.then(found.is_lined_up.cmp(&is_lined_up)).is_lt() {
+                    *found = Found { verdict, edges, is_lined_up, also: found.also };
                 }
             }
             None if self.found.len() == MOST_KEPT => self.cut = true,
             None => {
                 self.by_place.insert(places, self.found.len());
-                self.found.push(Found { verdict, edges, also: 0 });
+                self.found.push(Found { verdict, edges, is_lined_up, also: 0 });
             }
         }
     }
@@ -313,10 +333,10 @@ impl Visitor for Collector<'_, '_, '_> {
     }
 }
 
-/// Grade of a verdict on a cycle of locks or of classes.
-pub fn grade(level: Level, verdict: &Verdict) -> Grade {
+/// Grade of a verdict on a cycle of locks or of classes, whose locks the run could have lined up or not.
+pub fn grade(level: Level, verdict: &Verdict, is_lined_up: bool) -> Grade {
     let grade = match verdict.obstacle {
-        Obstacle::None if level == Level::Instance => Grade::Likely,
+        Obstacle::None if level == Level::Instance || is_lined_up => Grade::Likely,
         Obstacle::None
         | Obstacle::Timeout(_)
         | Obstacle::Unrecorded(_)
@@ -341,7 +361,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
 impl Found {
     fn candidate(mut self, view: &ProcessView<'_, '_>, level: Level, part: &Part) -> Candidate {
         self.begin_with_first_thread(view.model);
-        let Self { verdict, edges, also } = &self;
+        let Self { verdict, edges, is_lined_up, also } = &self;
         let acquisitions = &verdict.acquisitions;
         let n = acquisitions.len();
         let refs: Vec<_> =
@@ -359,13 +379,13 @@ impl Found {
         let loader = loader::place(view.model, &refs);
         let once = onces::place(view.model, &refs);
         let involved = view.involved(level, refs);
-        let grade = contexts.grade(grade(level, verdict));
+        let grade = contexts.grade(grade(level, verdict, *is_lined_up));
         let (grade, why_less) = joins.grade(view.model, acquisitions, grade);
         let signatures: Vec<String> =
             acquisitions.iter().map(|p| view.signature(p.context)).collect();
         let mut what = OrderFault {
             fault: Fault::Cycle,
-            evidence: evidence(view, level, verdict),
+            evidence: evidence(view, level, verdict, *is_lined_up),
             remedies: remedies(view, &involved, verdict, grade, |i| part.contexts(edges[i]).len()),
         };
         contexts.tell(grade, &mut what);
@@ -446,12 +466,18 @@ pub fn orders_threads(model: &Model<'_>) -> Vec<OrderedBy> {
 }
 
 /// Why the grade is what it is.
-pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> Vec<Evidence> {
+pub fn evidence(
+    view: &ProcessView<'_, '_>,
+    level: Level,
+    verdict: &Verdict,
+    is_lined_up: bool,
+) -> Vec<Evidence> {
     let model = view.model;
     let acquisitions = &verdict.acquisitions;
     let n = acquisitions.len();
     let mut all = Vec::new();
     all.extend((level == Level::Class).then_some(Evidence::Cycle(cycle::Evidence::ByClass)));
+    all.extend(is_lined_up.then_some(Evidence::Cycle(cycle::Evidence::Alike)));
     match verdict.obstacle {
         Obstacle::None => all.extend([
             match level {

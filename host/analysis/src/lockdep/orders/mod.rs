@@ -8,6 +8,7 @@ pub(crate) mod circular;
 pub(crate) mod deadlocks;
 pub(crate) mod declared;
 pub(crate) mod joins;
+mod lined_up;
 pub(crate) mod loader;
 pub(crate) mod nesting;
 pub(crate) mod onces;

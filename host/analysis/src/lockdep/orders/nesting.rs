@@ -267,7 +267,7 @@ fn undisciplined(
     let [down, up] = &nest.contexts;
     let (down, up) = (shapes(model, down), shapes(model, up));
     let verdict = judge.judge(&[&up, &down], Obstacle::None.rank())?;
-    let grade = circular::grade(Level::Class, &verdict);
+    let grade = circular::grade(Level::Class, &verdict, false);
     let mut refs: Vec<LockRef> = Vec::new();
     let mut acquired = Vec::new();
     for acquisition in &verdict.acquisitions {
@@ -302,7 +302,7 @@ fn undisciplined(
     });
     // The pairs are different locks, so of the usual evidence only what separates the paths tells.
     if grade > Grade::Possible {
-        evidence.extend(circular::evidence(view, Level::Instance, &verdict));
+        evidence.extend(circular::evidence(view, Level::Instance, &verdict, false));
     }
     let mut signatures: Vec<String> = verdict
         .acquisitions

@@ -23,6 +23,9 @@ impl Lines for Evidence {
                 "judged by lock class: this run did not take the same locks in these orders"
                     .to_owned()
             }
+            Self::Alike => {
+                "the locks that differ were made at one place, each by another thread than the one that takes it here".to_owned()
+            }
             Self::SameLocks if involved.finding.locks.iter().any(is_thread) => {
                 format!("the same locks, and the same threads joined, by {}", involved.threads())
             }
