@@ -1,14 +1,22 @@
 /* Two threads take two locks in opposite orders, one after the other: so no try fails. The first argument says what would
- * follow if one did: `waits` for it, `spins`, waits `sometimes`, or `timed`, `gives-up`, `backs-off`. With `semaphores` that wait. */
+ * follow if one did: `waits` for it, `spins`, waits `elsewhere` or `sometimes`, there too (`unsure`), or `timed`, `gives-up`, `backs-off`. With `semaphores` that wait. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
+/* Its own lock, as a class has it. */
+struct monitor {
+	long owner;
+	pthread_mutex_t mutex;
+};
+
+static struct monitor one_monitor = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+static struct monitor other_monitor = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 static sem_t first, second;
 static atomic_int turn;
 static int patient = 1;
@@ -24,6 +32,52 @@ __attribute__((noinline)) static int spins(pthread_mutex_t *mutex)
 {
 	while (pthread_mutex_trylock(mutex))
 		sched_yield();
+	return 0;
+}
+
+static int nothing(void)
+{
+	return 0;
+}
+
+static int (*volatile other)(void) = nothing;
+
+static struct monitor *monitor_of(pthread_mutex_t *mutex)
+{
+	return (struct monitor *)((char *)mutex - offsetof(struct monitor, mutex));
+}
+
+__attribute__((noinline)) static int slow_path(struct monitor *monitor)
+{
+	if (other())
+		sched_yield();
+	return pthread_mutex_lock(&monitor->mutex);
+}
+
+__attribute__((noinline)) static int elsewhere(pthread_mutex_t *mutex)
+{
+	struct monitor *monitor = monitor_of(mutex);
+
+	if (pthread_mutex_trylock(&monitor->mutex))
+		slow_path(monitor);
+	monitor->owner = 1;
+	return 0;
+}
+
+__attribute__((noinline)) static int unsure_path(struct monitor *monitor)
+{
+	if (other())
+		return -1;
+	return pthread_mutex_lock(&monitor->mutex);
+}
+
+__attribute__((noinline)) static int unsure(pthread_mutex_t *mutex)
+{
+	struct monitor *monitor = monitor_of(mutex);
+
+	if (pthread_mutex_trylock(&monitor->mutex))
+		return unsure_path(monitor);
+	monitor->owner = 1;
 	return 0;
 }
 
@@ -54,7 +108,8 @@ static int (*take)(pthread_mutex_t *) = waits;
 static const struct {
 	const char *name;
 	int (*take)(pthread_mutex_t *);
-} ways[] = { { "spins", spins }, { "sometimes", sometimes }, { "timed", timed }, { "gives-up", gives_up } };
+} ways[] = { { "spins", spins }, { "elsewhere", elsewhere }, { "unsure", unsure }, { "sometimes", sometimes }, { "timed", timed },
+	     { "gives-up", gives_up } };
 
 __attribute__((noinline)) static int wait_semaphore(sem_t *semaphore)
 {
@@ -96,7 +151,8 @@ static const char *how;
 
 static void in_order(int is_first)
 {
-	pthread_mutex_t *a = is_first ? &left : &right, *b = is_first ? &right : &left;
+	pthread_mutex_t *left = &one_monitor.mutex, *right = &other_monitor.mutex;
+	pthread_mutex_t *a = is_first ? left : right, *b = is_first ? right : left;
 	if (!strcmp(how, "semaphores"))
 		takes_semaphores(is_first ? &first : &second, is_first ? &second : &first);
 	else if (!strcmp(how, "backs-off"))

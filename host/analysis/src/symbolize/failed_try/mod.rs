@@ -33,7 +33,7 @@ pub fn after(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<F
     with_elf_and_file(path, |elf, file| {
         let code = code_at(elf, file, offset, function)?;
         let imports = Imports::new(elf, file);
-        Walk::new(&code, &imports).after(offset)
+        Walk::new(&code, &imports).after(offset, &mut Code::new(elf, file))
     })?
 }
 

@@ -9,6 +9,7 @@ use object::read::Object;
 
 use super::called::{Does, GUARDED_WAIT, Imports};
 use super::function::{Function, MOST_BYTES, unwound};
+use super::walk::Others;
 
 /// Calls from a function to the unlock, one by the other.
 const MOST_CALLS: u32 = 4;
@@ -104,12 +105,22 @@ impl<'a, 'data, O: Object<'data>> Code<'a, O> {
         }
         // What is called while it is read is itself.
         self.known.insert(target, Effects::default());
-        let code = unwound(self.elf, self.file, target)
-            .filter(|&(start, size)| start == target && size <= MOST_BYTES)
-            .and_then(|(start, size)| Function::read(self.elf, self.file, start, size));
+        let code = self.at(target);
         let effects = code.map_or(unknown, |code| self.effects(&code, depth - 1));
         self.known.insert(target, effects);
         effects
+    }
+}
+
+impl<'data, O: Object<'data>> Others for Code<'_, O> {
+    fn at(&self, first: u64) -> Option<Function> {
+        let (start, size) = unwound(self.elf, self.file, first)?;
+        let is_it = start == first && size <= MOST_BYTES;
+        is_it.then(|| Function::read(self.elf, self.file, start, size))?
+    }
+
+    fn releases(&mut self, call: &Instruction) -> bool {
+        self.does(call) == Does::Releases
     }
 }
 

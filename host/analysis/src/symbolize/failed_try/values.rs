@@ -54,6 +54,16 @@ impl Values {
         }
     }
 
+    /// How much must be added to one value to make the other; `None` if that is not known.
+    pub fn between(&self, from: Value, to: Value) -> Option<i64> {
+        let parts = |value: Value| match self.made(value) {
+            Made::Sum(base, more) => (base, more),
+            _ => (value, 0),
+        };
+        let ((from, before), (to, after)) = (parts(from), parts(to));
+        (from == to).then(|| after.wrapping_sub(before))
+    }
+
     /// How a value was made.
     pub fn made(&self, value: Value) -> Made {
         self.made[value as usize]

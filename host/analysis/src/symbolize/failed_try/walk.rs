@@ -27,12 +27,29 @@ pub struct State {
     went_back: bool,
 }
 
+/// The other functions of a module.
+pub trait Others {
+    /// The one that begins at an address.
+    fn at(&self, first: u64) -> Option<Function>;
+    /// Whether a call releases a lock, as far as the code of what it calls tells.
+    fn releases(&mut self, call: &Instruction) -> bool;
+}
+
 /// A walk through a function.
 pub struct Walk<'a> {
     pub(super) code: &'a Function,
     imports: &'a Imports,
     pub(super) values: Values,
     pub(super) info: InstructionInfoFactory,
+}
+
+/// The function that is walked through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The one that tries.
+    Try,
+    /// One that it calls for the same lock if the try fails.
+    SlowPath,
 }
 
 impl<'a> Walk<'a> {
@@ -42,7 +59,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What follows the try that returns to `offset`; `None` if there is none.
-    pub fn after(mut self, offset: u64) -> Option<FailedTry> {
+    pub fn after(mut self, offset: u64, others: &mut dyn Others) -> Option<FailedTry> {
         let (mut state, call) = self.up_to(offset)?;
         if self.imports.of(&call) != Does::Tries {
             return None;
@@ -51,7 +68,32 @@ impl<'a> Walk<'a> {
         self.called(&mut state);
         let result = self.values.new_one();
         state.registers.insert(Register::RAX, result);
-        Some(self.follow(offset, state, lock, result))
+        Some(self.follow((offset, state), lock, result, (Part::Try, others)))
+    }
+
+    /// What a function does, from its begin on, for a lock that is `within` bytes behind its first argument: all of its ways
+    /// wait for that, or it gives up.
+    fn slow_path(mut self, within: i64, others: &mut dyn Others) -> FailedTry {
+        let mut state = State::default();
+        let first = self.register(&mut state, Register::RDI);
+        let lock = self.values.sum(first, within);
+        let no_result = self.values.new_one();
+        self.follow((self.code.start, state), lock, no_result, (Part::SlowPath, others))
+    }
+
+    /// What the function does that is called, or jumped to, for the lock, if it is one of the module's own and its first argument
+    /// leads to the lock.
+    fn called_for(
+        &mut self,
+        lock: Value,
+        state: &mut State,
+        call: &Instruction,
+        others: &mut dyn Others,
+    ) -> Option<FailedTry> {
+        let argument = self.register(state, Register::RDI);
+        let within = self.values.between(argument, lock)?;
+        let code = others.at(call.near_branch_target())?;
+        Some(Walk::new(&code, self.imports).slow_path(within, others))
     }
 
     /// What is known at the call that returns to `offset`, and that call; `None` if there is none.
@@ -73,9 +115,16 @@ impl<'a> Walk<'a> {
         None
     }
 
-    /// Follows every way from the try that returned to `from` and has failed to take `lock`.
-    fn follow(&mut self, from: u64, state: State, lock: Value, result: Value) -> FailedTry {
-        let (mut waits, mut timed, mut others, mut released) = (false, false, false, false);
+    /// Follows every way from the try that returned to `from` and has failed to take `lock`, or from the begin of a function
+    /// that is called then. What that calls before it waits is taken to release nothing if it is not known.
+    fn follow(
+        &mut self,
+        (from, state): (u64, State),
+        lock: Value,
+        result: Value,
+        (part, others): (Part, &mut dyn Others),
+    ) -> FailedTry {
+        let (mut waits, mut timed, mut returns, mut released) = (false, false, false, false);
         let mut open = vec![(from, state)];
         let mut seen = HashSet::new();
         let mut steps = 0;
@@ -84,7 +133,7 @@ impl<'a> Walk<'a> {
                 Some(decoder) if seen.insert((at, state.has_released, state.went_back)) => decoder,
                 Some(_) => continue,
                 None => {
-                    others = true;
+                    returns = true;
                     continue;
                 }
             };
@@ -92,7 +141,7 @@ impl<'a> Walk<'a> {
                 let instruction = decoder.decode();
                 steps += 1;
                 if instruction.is_invalid() || steps > MOST_STEPS {
-                    others = true;
+                    returns = true;
                     break;
                 }
                 let flow = instruction.flow_control();
@@ -123,10 +172,11 @@ impl<'a> Walk<'a> {
                     FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => {}
                     FlowControl::Interrupt | FlowControl::Exception => break,
                     _ => {
-                        others = true;
+                        returns = true;
                         break;
                     }
                 }
+                let is_call = matches!(flow, FlowControl::Call | FlowControl::IndirectCall);
                 let is_same = self.register(&mut state, Register::RDI) == lock;
                 let is_again = instruction.next_ip() == from;
                 match self.imports.of(&instruction) {
@@ -136,14 +186,29 @@ impl<'a> Walk<'a> {
                     Does::Ends => break,
                     // What is jumped to does not come back.
                     does @ (Does::Releases | Does::WaitsWithout | Does::Waits | Does::Nothing)
-                        if matches!(flow, FlowControl::Call | FlowControl::IndirectCall) =>
+                        if is_call =>
                     {
                         state.has_released |= matches!(does, Does::Releases | Does::WaitsWithout);
                         self.called(&mut state);
                         continue;
                     }
+                    Does::Unknown if part == Part::SlowPath && is_call => {
+                        state.has_released |= others.releases(&instruction);
+                        self.called(&mut state);
+                        continue;
+                    }
+                    Does::Unknown if part == Part::Try && !state.went_back => {
+                        match self.called_for(lock, &mut state, &instruction, others) {
+                            Some(FailedTry::Waits) => waits = true,
+                            Some(FailedTry::WaitsForATime) => timed = true,
+                            _ => {
+                                returns = true;
+                                break;
+                            }
+                        }
+                    }
                     _ => {
-                        others = true;
+                        returns = true;
                         break;
                     }
                 }
@@ -153,7 +218,7 @@ impl<'a> Walk<'a> {
         }
         match (waits || timed, released) {
             // It depends on something that the caller may have asked for.
-            _ if others && !released => FailedTry::GivesUp,
+            _ if returns && !released => FailedTry::GivesUp,
             (false, _) => FailedTry::GivesUp,
             (true, true) => FailedTry::BacksOff,
             (true, false) if timed => FailedTry::WaitsForATime,
