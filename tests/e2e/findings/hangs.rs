@@ -9,8 +9,11 @@ use serde_json::Value;
 
 use crate::golden::golden_text;
 use crate::harness::{
-    Job, Run, Running, program, report_again, signal, under, until, until_asleep,
+    Job, Run, Running, Scratch, program, report_again, signal, tests_dir, under, until,
+    until_asleep,
 };
+use crate::kinds::semaphores::python_itself;
+use crate::naming::python_lines::has_lines;
 
 /// Threads of `hang.c`.
 const THREADS: usize = 6;
@@ -90,6 +93,33 @@ fn who_waits_for_whom_is_told_of_a_program_that_was_killed() {
         assert_eq!(run.code(), 128 + number, "{}", run.stderr);
         check(run.report(), &run.stderr);
     }
+}
+
+/// A semaphore is a lock in Python: who waits for something else with one held keeps others from it.
+#[test]
+fn a_python_thread_that_waits_for_news_with_a_lock_held_is_told() {
+    if !has_lines() {
+        return;
+    }
+    let code = "import os; print(os.getpid(), flush=True)\n";
+    let hangs = std::fs::read_to_string(tests_dir().join("programs/hangs.py")).unwrap();
+    let scratch = Scratch::new();
+    let file = scratch.path().join("hangs.py");
+    std::fs::write(
+        &file,
+        hangs.replacen("import threading\n", &format!("import threading; {code}"), 1),
+    )
+    .unwrap();
+    let running = under("check", &[] as &[&str], python_itself()).arg(&file).spawn();
+    let pid = running.program_id();
+    until_asleep(pid, 3);
+    signal(pid, libc::SIGTERM);
+    let run = running.wait();
+    let text = &run.stderr;
+    assert!(text.contains("waits for a post of "), "{text}");
+    assert!(text.contains("in take ("), "{text}");
+    assert!(text.contains("hangs.py:14)"), "{text}");
+    assert!(text.contains("held by thread 2 "), "{text}");
 }
 
 /// A signaller waits for a lock whose holder waits for one that the waiter keeps.

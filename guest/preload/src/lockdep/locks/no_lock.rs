@@ -108,7 +108,7 @@ pub fn wait_for_event(
 ) -> c_int {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return block() };
-    if thread.is_idle() || !cond::others_held(thread, addr) {
+    if thread.is_idle() || !cond::any_others_held(thread, addr) {
         return block();
     }
     let wait = Acquire { addr, ident: Ident::NONE, mode: mode | mode::SEM_WAIT, site };
@@ -118,7 +118,7 @@ pub fn wait_for_event(
     let found = if is_taken { 0 } else { mode::TRY };
     let context = Acquire { ident, mode: wait.mode | found, ..wait };
     let (node, is_new) = watch::wait_context(thread, &context);
-    if is_new {
+    if is_new && cond::others_held(thread, addr) {
         let what = Misuse {
             mode: context.mode,
             detail: addr,

@@ -250,7 +250,7 @@ pub unsafe fn take(
     if !thread.is_idle() && thread.find(lock.addr).is_some() {
         // SAFETY: the caller promises its semaphore.
         unsafe { wait_for_post(thread, s, ident) };
-        return granted(s, mode, block());
+        return granted(s, mode, wait_for_event((s as u64, true), mode, site, block));
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     if !unsafe { reserve(thread, lock, back) } {

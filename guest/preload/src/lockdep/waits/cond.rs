@@ -305,11 +305,19 @@ unsafe fn not_held(m: Mutex, site: u64, wait: impl FnOnce(u32) -> c_int) -> c_in
     nested(thread, m as u64, ident, site, || wait(0))
 }
 
-/// Whether the thread holds other locks than the one at `address`.
+/// Whether the thread holds other locks than the one at `address`, not counting semaphores: one may be kept for another thread to
+/// post.
 pub fn others_held(thread: &ThreadState, address: u64) -> bool {
-    // A semaphore may be kept for another thread to post.
-    let is_kept = |held: &Held| held.is_held() && held.flags & held_flag::SEMAPHORE == 0;
-    thread.held().any(|held| is_kept(&held) && held.addr != address)
+    any_held(thread, address, |held| held.flags & held_flag::SEMAPHORE == 0)
+}
+
+/// As [`others_held`], with semaphores.
+pub fn any_others_held(thread: &ThreadState, address: u64) -> bool {
+    any_held(thread, address, |_| true)
+}
+
+fn any_held(thread: &ThreadState, address: u64, counts: impl Fn(&Held) -> bool) -> bool {
+    thread.held().any(|held| held.is_held() && held.addr != address && counts(&held))
 }
 
 /// Counts a wait, and reports if threads are blocked on the condition variable with another mutex.
