@@ -95,7 +95,7 @@ fn who_waits_for_whom_is_told_of_a_program_that_was_killed() {
     }
 }
 
-/// A semaphore is a lock in Python: who waits for something else with one held keeps others from it.
+/// A semaphore is a lock in Python: a thread that waits for something else with one held keeps others from it.
 #[test]
 fn a_python_thread_that_waits_for_news_with_a_lock_held_is_told() {
     if !has_lines() {

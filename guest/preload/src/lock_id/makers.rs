@@ -17,7 +17,7 @@ static SUPPLIES: [AtomicU64; 2048] = [const { AtomicU64::new(0) }; 2048];
 static ALONE: [AtomicU64; 512] = [const { AtomicU64::new(0) }; 512];
 
 /// Counts the ledgers that this process and those that it was forked from have begun: what a parent has noted is not the
-/// child's, whose numbers begin anew.
+/// child's, whose numbers begin at 1.
 static LEDGER: AtomicU32 = AtomicU32::new(0);
 
 /// A new ledger begins, with numbers of its own.
@@ -50,7 +50,7 @@ fn supply_place(number: u32) -> usize {
     number as usize % SUPPLIES.len()
 }
 
-/// Threads that can be told apart: a word has that much room.
+/// Numbers of threads that a word has room for.
 const MOST_THREADS: u32 = 1 << 24;
 
 fn note(word: &AtomicU64, first: u32) {
