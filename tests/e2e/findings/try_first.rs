@@ -1,7 +1,7 @@
 //! Locks that are tried first, and waited for only if that fails: they count as waited for in a run in which no try failed,
 //! if the code after the try says so. And functions that take several locks together.
 
-use crate::harness::{FOUND, build, check};
+use crate::harness::{FOUND, build, check, due};
 
 /// How the compiler optimises; the last is without symbols, too.
 const LEVELS: [&[&str]; 5] = [&["-O0"], &["-O1"], &["-O2"], &["-O3"], &["-O2", "-s"]];
@@ -37,7 +37,7 @@ fn those_that_give_up_or_back_off_do_not() {
 #[test]
 fn locks_that_are_taken_together_are_each_waited_for() {
     // Without symbols, what is inlined looks like what the caller takes itself.
-    for level in &LEVELS[..4] {
+    for level in due(&LEVELS[..4], 4) {
         let program = build("lock_together.cc", &[&["-std=c++20"], *level].concat());
         let run = check(&program).run();
         assert_eq!(

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::harness::{
-    Job, Run, Scratch, build, check, check_with, installed, native, program, under,
+    Job, Run, Scratch, build, check, check_with, due, installed, native, program, under,
 };
 use crate::surroundings::{MALLOCS, installed_library};
 
@@ -47,7 +47,7 @@ fn runs_as_alone(how: &str) {
         let alone = with(native(&program), preload.as_ref()).arg(how).run();
         assert_eq!(alone.code(), 0, "{how} {preload:?}: {}", alone.stderr);
         assert!(alone.text().ends_with("the end\n"), "{how} {preload:?}: {}", alone.text());
-        for command in COMMANDS {
+        for command in due(COMMANDS, COMMANDS.len()) {
             let run = with(under(command, &[] as &[&str], &program), preload.as_ref());
             let run = run.arg(how).run();
             let about =
@@ -90,7 +90,7 @@ fn held_locks_in_blocks_of_another_malloc_are_found() {
     const FREED: (&str, &str) = ("held-lock-freed", "likely");
     for (program, preload) in programs() {
         for options in [&[] as &[&str], &["--track-allocations"]] {
-            for size in ["48", "4000", "100000"] {
+            for size in due(["48", "4000", "100000"], 3) {
                 let run = checked(&program, preload.as_ref(), options, &["held", size]);
                 assert_eq!(run.verdicts(), [FREED], "{size} {preload:?}: {}", run.stderr);
             }
@@ -170,7 +170,7 @@ fn minimap2_and_samtools_with_jemalloc() {
         assert_eq!(alone.code(), 0, "{}", alone.stderr);
         assert!(alone.text().lines().count() >= least, "{}", alone.text());
     }
-    for command in COMMANDS {
+    for command in due(COMMANDS, COMMANDS.len()) {
         let options: &[&str] = if command == "meter" { &[] } else { &["--exit-code", "0"] };
         for (alone, run) in [
             (&map_alone, map(under(command, options, &minimap2))),

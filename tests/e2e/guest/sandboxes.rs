@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::executable;
 use crate::harness::{
-    FOUND, Run, Scratch, check, installed, lock_names, program, run, signal, skip, tests_dir, tool,
-    under, until,
+    FOUND, Run, Scratch, check, due, installed, lock_names, program, run, signal, skip, tests_dir,
+    tool, under, until,
 };
 use crate::kinds::annotations::CIRCULAR;
 use crate::output::doctor::doctor;
@@ -197,9 +197,8 @@ fn chromium_in_its_sandbox() {
     place.give(&lockwright);
 
     // The one by namespaces, then the one by a set-user-id program, if that is there.
-    for (name, sandbox) in
-        [("namespaces", &[] as &[&str]), ("setuid", &["--disable-namespace-sandbox"])]
-    {
+    let sandboxes = [("namespaces", &[] as &[&str]), ("setuid", &["--disable-namespace-sandbox"])];
+    for (name, sandbox) in due(sandboxes, sandboxes.len()) {
         let mut alone = Command::new(&chromium);
         browse(&mut alone, &place, "alone", sandbox);
         let alone = run(place.of_user(alone));

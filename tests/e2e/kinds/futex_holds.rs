@@ -1,13 +1,13 @@
 //! Waits for futures, latches and the like with a lock held. If a thread that ends such a wait was seen to take that lock before, that
 //! is a finding. Otherwise no order shows what can follow, so the report mentions them.
 
-use crate::harness::{FOUND, build, check};
+use crate::harness::{FOUND, build, check, due};
 
 /// In this run, the thread was past the lock when the other came for it.
 #[test]
 fn what_ends_the_wait_needs_the_lock() {
     let verdict = |grade| vec![("wait-with-lock-held", grade)];
-    for flags in [&["-O0"], &["-O2"]] {
+    for flags in due([&["-O0"], &["-O2"]], 2) {
         let program = build("wait_for_result.cc", flags);
         for (what, how, grade, code) in [
             ("future", "needs", "likely", FOUND),

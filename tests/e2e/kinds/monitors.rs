@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::harness::{FOUND, Run, build, check, lock_names, skip, under};
+use crate::harness::{FOUND, Run, build, check, due, lock_names, skip, under};
 
 const LIKELY: (&str, &str) = ("circular-dependency", "likely");
 /// How the compiler optimises; the last is without symbols, too.
@@ -72,7 +72,7 @@ fn measured_as_well() {
 
 #[test]
 fn guards_and_predicates() {
-    for level in &LEVELS[..3] {
+    for level in due(&LEVELS[..3], 3) {
         finds("monitor_cxx.cc", level, &[], &[LIKELY]);
         finds("monitor_cxx.cc", level, &["predicate"], &[LIKELY]);
     }
@@ -85,7 +85,7 @@ fn of_boost() {
         return skip(&format!("{header} is not there (Debian package libboost-thread-dev)"));
     }
     for lock in ["-DLOCK=boost::timed_mutex", "-DLOCK=boost::recursive_timed_mutex"] {
-        for level in LEVELS {
+        for level in due(LEVELS, 2) {
             let flags = [level, &[lock, "-lboost_thread"]].concat();
             finds("monitor_boost.cc", &flags, &[], &[LIKELY]);
             finds("monitor_boost.cc", &flags, &["same"], &[]);

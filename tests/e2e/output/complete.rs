@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::harness::{Run, Scratch, build, ledgers, program, run, tool, under};
+use crate::harness::{Run, Scratch, build, due, ledgers, program, run, tool, under};
 use crate::output::errors::Tmpfs;
 
 /// Processes that keep all processors busy.
@@ -67,7 +67,7 @@ fn every_acquisition_is_in_the_sum_while_others_burn_the_processors() {
         ("threads_at_once.c", &["2000"]),
         ("dlopen_race.c", &[library.to_str().expect("a path")]),
     ];
-    for command in ["check", "meter", "run"] {
+    for command in due(["check", "meter", "run"], 3) {
         for (source, args) in programs {
             let run = under(command, &[] as &[&str], program(source)).args(args).run();
             assert_eq!(completeness(&run), (true, vec![]), "{command} {source}: {}", run.stderr);
@@ -94,7 +94,7 @@ fn a_run_whose_ledger_folder_is_full_fails_and_names_the_remedy() {
     let json = scratch.join("report.json");
     let commands: [(&str, &[&str]); 3] =
         [("check", &[]), ("meter", &["--instances"]), ("run", &["--instances"])];
-    for (command, options) in commands {
+    for (command, options) in due(commands, commands.len()) {
         for (option, code) in [("--allow-incomplete", 0), ("--keep", 125)] {
             let mut command_line = tool();
             command_line.args([command, option]).args(options).arg("--json").arg(&json);

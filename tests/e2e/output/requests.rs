@@ -10,7 +10,7 @@ use std::path::Path;
 use lockwright_ledger::rows::{Evidence, Hold, Node, Segment, Thread, segment_kind};
 use lockwright_ledger::{Header, Ledger};
 
-use crate::harness::{check_with, ledgers, program, signal, under, until};
+use crate::harness::{check_with, ledgers, program, repeats, signal, under, until};
 
 /// Threads of two runs: the first are enough for all that a ledger is to keep.
 const FEW: &str = "8000";
@@ -218,7 +218,7 @@ fn stop_in_removal(pid: u32, ledger: &Path) {
 #[test]
 fn a_server_killed_in_the_midst_of_a_removal_leaves_a_whole_ledger_and_no_false_finding() {
     let program = program("requests.c");
-    for round in 0..KILLS {
+    for round in 0..repeats(KILLS, 5) {
         let mut running =
             check_with(&["--keep", "-o", "/dev/null"], &program).args(["-1", "both"]).spawn();
         let pid = running.program_id();

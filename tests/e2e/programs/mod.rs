@@ -18,7 +18,7 @@ mod table;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use crate::harness::{Job, Run, Scratch, installed, native, tests_dir, under};
+use crate::harness::{Job, Run, Scratch, due, installed, native, tests_dir, under};
 
 /// A program, and what is expected of it.
 struct Program {
@@ -130,7 +130,7 @@ fn is_the_same(program: &Program) {
 
     let natively = (program.work)(native(&executable), &Place::new());
     assert_eq!(natively.run.code(), 0, "{}: {}", program.name, natively.run.stderr);
-    for command in program.commands {
+    for command in due(program.commands, program.commands.len()) {
         let place = Place::new();
         // What is found is judged below; the exit code is to be the program's own.
         let job = under(command, &["--exit-code", "0"], &executable);

@@ -56,9 +56,10 @@ fn unoptimised(extent: Extent, at_once: usize, arguments: &[&str]) -> Result<(),
     let threads = at_once * std::thread::available_parallelism().map_or(1, usize::from);
     let mut command = cargo_command();
     command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
-    if extent == Extent::Whole {
-        command.env("LOCKWRIGHT_WHOLE", "1");
-    }
+    match extent {
+        Extent::Whole => command.env("LOCKWRIGHT_WHOLE", "1"),
+        Extent::Turn(turn) => command.env("LOCKWRIGHT_TURN", turn.to_string()),
+    };
     tests_pass(&mut command)
 }
 
