@@ -2,7 +2,7 @@
  * A loop, N times, of what the tool is to execute few instructions for. They are counted from outside, by function.
  * Each loop is a process of its own: places in the tool's tables depend on what else is in there.
  *
- *   instructions LOOP N    by the loop's number, from 0
+ *   instructions LOOP N...  by the loop's number, from 0: once for each N, called at one place, so that the tool sees one
  */
 #include <pthread.h>
 #include <signal.h>
@@ -81,18 +81,20 @@ __attribute__((noinline)) static void blocks(long n)
 		allocate();
 }
 
-/* The same where a block on another page has a lock. */
+/* The same where a block on another page has a lock, since the first call. */
 __attribute__((noinline)) static void blocks_and_a_lock(long n)
 {
+	static pthread_mutex_t *mutex;
 	size_t pages = 1 << 16;
-	pthread_mutex_t *mutex = calloc(1, pages);
-	if (!mutex)
-		abort();
-	pthread_mutex_lock(mutex);
-	pthread_mutex_unlock(mutex);
+	if (!mutex) {
+		mutex = calloc(1, pages);
+		if (!mutex)
+			abort();
+		pthread_mutex_lock(mutex);
+		pthread_mutex_unlock(mutex);
+	}
 	while (n--)
 		allocate();
-	free(mutex);
 }
 
 static void handle(int signal)
@@ -112,9 +114,10 @@ int main(int argc, char **argv)
 {
 	static void (*const loops[])(long) = {mutexes,     nested, readers,	    new_locks,
 					      initialised, blocks, blocks_and_a_lock, blocks_and_a_handler};
-	size_t which = argc == 3 ? (size_t)atoi(argv[1]) : sizeof loops;
+	size_t which = argc > 2 ? (size_t)atoi(argv[1]) : sizeof loops;
 	if (which >= sizeof loops / sizeof *loops)
 		return 2;
-	loops[which](atol(argv[2]));
+	for (int i = 2; i < argc; i++)
+		loops[which](atol(argv[i]));
 	return 0;
 }

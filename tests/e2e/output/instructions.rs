@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
-use crate::harness::{Job, Scratch, installed, native, program, run, tests_dir, under};
+use crate::harness::{Job, Scratch, due, installed, native, program, tests_dir, under};
 use crate::kinds::semaphores::python_itself;
 use crate::naming::python_lines::has_lines;
 
-/// Turns of the two runs that are compared. What comes but once is the same in both.
+/// Turns of a loop's first call, in which comes what comes but once, and of both calls; or of two runs that are compared.
 const FEW: u64 = 1_000;
 const MANY: u64 = 5_000;
 
@@ -34,12 +33,6 @@ const MORE: [(usize, &str, [f64; 2]); 3] = [
 /// How the program runs: under a command of the tool with options, or natively.
 type Way<'a> = Option<(&'a str, &'a [&'a str])>;
 
-/// Instructions that a turn takes of the loop of this number and name.
-fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
-    let [few, many] = [FEW, MANY].map(|turns| instructions(valgrind, way, (number, name), turns));
-    (many - few) as f64 / (MANY - FEW) as f64
-}
-
 /// Callgrind, to be given a program.
 fn by_callgrind(valgrind: &Path, way: Way<'_>, counts: &Path) -> Job {
     let job = match way {
@@ -51,22 +44,25 @@ fn by_callgrind(valgrind: &Path, way: Way<'_>, counts: &Path) -> Job {
     job.args(["--tool=callgrind".as_ref(), "--quiet".as_ref(), out.as_os_str()])
 }
 
-/// Instructions of a loop in a run of so many turns.
-fn instructions(valgrind: &Path, way: Way<'_>, (number, name): (usize, &str), turns: u64) -> u64 {
+/// Instructions that a turn takes of the loop of this number and name: in its second call.
+fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
     let scratch = Scratch::new();
     let counts = scratch.join("counts");
     let run_by_valgrind = by_callgrind(valgrind, way, &counts)
+        // Nothing else is counted, and each call by itself.
+        .args([format!("--toggle-collect={name}"), format!("--dump-after={name}")])
         .arg(program("instructions.c"))
-        .args([number.to_string(), turns.to_string()])
+        .args([number.to_string(), FEW.to_string(), (MANY - FEW).to_string()])
         .run();
     assert_eq!(run_by_valgrind.code(), 0, "{}", run_by_valgrind.stderr);
-    let mut annotate = Command::new("callgrind_annotate");
-    annotate.args(["--inclusive=yes", "--threshold=100"]).arg(&counts);
-    let text = String::from_utf8(run(annotate).stdout).expect("UTF-8");
-    let of = format!("instructions.c:{name} [");
-    let line = text.lines().find(|line| line.contains(&of)).expect("the loop");
-    let count = line.trim_start().split([' ', '(']).next().expect("a number");
-    count.replace(',', "").parse().unwrap_or_else(|e| panic!("{line}: {e}"))
+    counted(&scratch.join("counts.2")) as f64 / (MANY - FEW) as f64
+}
+
+/// The sum of what Callgrind counted.
+fn counted(counts: &Path) -> u64 {
+    let text = std::fs::read_to_string(counts).expect("counts");
+    let line = text.lines().find_map(|line| line.strip_prefix("summary: ")).expect("a summary");
+    line.trim().parse().unwrap_or_else(|e| panic!("{line}: {e}"))
 }
 
 #[test]
@@ -124,9 +120,7 @@ fn instructions_of_python(valgrind: &Path, way: Way<'_>, what: &str, turns: u64)
         .env("PYTHONHASHSEED", "0")
         .run();
     assert_eq!(run_by_valgrind.code(), 0, "{}", run_by_valgrind.stderr);
-    let text = std::fs::read_to_string(&counts).expect("counts");
-    let line = text.lines().find_map(|line| line.strip_prefix("summary: ")).expect("a summary");
-    line.trim().parse().unwrap_or_else(|e| panic!("{line}: {e}"))
+    counted(&counts)
 }
 
 #[test]
@@ -142,7 +136,7 @@ fn no_new_lock_of_python_takes_more_instructions_than_it_did() {
     };
     // The interpreter takes its time under valgrind, and natively the same instructions each time.
     let mut alone = BTreeMap::new();
-    for (command, what, most) in MOST_OF_PYTHON {
+    for (command, what, most) in due(MOST_OF_PYTHON, MOST_OF_PYTHON.len()) {
         let natively = *alone.entry(what).or_insert_with(|| each(None, what));
         let watched = each(Some((command, &[] as &[&str])), what);
         println!("{what}: {natively} natively, {watched} under {command}");
