@@ -10,25 +10,31 @@ const MOST: [(&str, [i64; 2]); 3] = [("check", [34, 42]), ("meter", [36, 41]), (
 /// chance: of so many runs the one with the fewest page faults is much the same on every machine.
 const RUNS: usize = 100;
 
-/// The fewest system calls and page faults of a child.
-fn fewest(job: impl Fn() -> Job) -> [i64; 2] {
-    let costs = (0..RUNS).map(|_| {
+/// The fewest system calls and page faults of a child in all these runs, or in those up to where they are few enough.
+fn fewest(job: impl Fn() -> Job, is_enough: impl Fn([i64; 2]) -> bool) -> [i64; 2] {
+    let mut fewest = [i64::MAX; 2];
+    for _ in 0..RUNS {
         let run = job().run();
         assert_eq!(run.code(), 0, "{}", run.stderr);
         let text = String::from_utf8(run.stdout).expect("UTF-8");
         let mut numbers = text.split_whitespace().map(|number| number.parse().expect("a number"));
-        std::array::from_fn(|_| numbers.next().expect("two numbers"))
-    });
-    costs.reduce(|a, b: [i64; 2]| [a[0].min(b[0]), a[1].min(b[1])]).expect("runs")
+        fewest = fewest.map(|least| least.min(numbers.next().expect("two numbers")));
+        if is_enough(fewest) {
+            break;
+        }
+    }
+    fewest
 }
 
 #[test]
 fn a_forked_child_costs_no_more_than_it_did() {
     let program = program("forked_child.c");
-    let natively = fewest(|| native(&program));
+    let natively = fewest(|| native(&program), |_| false);
     for (command, most) in MOST {
-        let watched = fewest(|| under(command, &[] as &[&str], &program));
-        let added: [i64; 2] = std::array::from_fn(|i| watched[i] - natively[i]);
+        let more =
+            |watched: [i64; 2]| -> [i64; 2] { std::array::from_fn(|i| watched[i] - natively[i]) };
+        let is_enough = |watched| more(watched).iter().zip(most).all(|(more, most)| *more <= most);
+        let added = more(fewest(|| under(command, &[] as &[&str], &program), is_enough));
         println!("{command}: {added:?} more than natively, {natively:?}");
         for (added, most) in added.iter().zip(most) {
             assert!(*added <= most, "{command}: {added} more, {most} at most");
