@@ -2,7 +2,7 @@
 // the other by an atomic. LOCK is their type.
 //
 // monitor_boost [same|again]: in one order; or the outer one twice, and all that again.
-#include <boost/thread.hpp>
+#include <boost/thread/mutex.hpp>
 #include <boost/thread/recursive_mutex.hpp>
 #include <atomic>
 #include <cstdio>

@@ -2,8 +2,8 @@
 package main
 
 import (
-	"fmt"
 	"sync"
+	"syscall"
 )
 
 func both(outer, inner *sync.Mutex) {
@@ -22,5 +22,5 @@ func main() {
 	}()
 	<-done
 	both(&right, &left)
-	fmt.Println("done")
+	syscall.Write(1, []byte("done\n"))
 }
