@@ -17,22 +17,22 @@ const MODELS: &str = "lockwright-models";
 /// What is not built together with the rest of the workspace for its tests.
 pub(crate) const TESTED_APART: &[&str] = &[PRELOAD, SWAP, LOCKS, MODELS];
 
-pub fn clippy() -> Result<(), String> {
-    cargo(&[
-        "clippy",
-        "--workspace",
-        "--exclude",
-        PRELOAD,
-        "--exclude",
-        SWAP,
-        "--all-targets",
-        "--",
-        "--deny",
-        "warnings",
-    ])?;
+/// Looks at all targets of the workspace, and at the libraries that are loaded into programs. The targets that are tests and
+/// examples take turns with these libraries.
+pub fn clippy(extent: Extent) -> Result<(), String> {
+    let turn = extent.turn(2);
+    let mut workspace = vec!["clippy", "--workspace", "--exclude", PRELOAD, "--exclude", SWAP];
+    if turn != Some(1) {
+        workspace.push("--all-targets");
+    }
+    let deny = ["--", "--deny", "warnings"];
+    cargo(&[&workspace[..], &deny].concat())?;
+    if turn == Some(0) {
+        return Ok(());
+    }
     for library in [PRELOAD, SWAP] {
-        let checked = ["--package", library, "--lib", "--profile", LIBRARY];
-        cargo(&[&["clippy"], &checked[..], &["--", "--deny", "warnings"]].concat())?;
+        let checked = ["clippy", "--package", library, "--lib", "--profile", LIBRARY];
+        cargo(&[&checked[..], &deny].concat())?;
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ fn tests_of_locks(
 }
 
 /// In so many parts the models' mutants take turns.
-const PARTS_OF_MUTANTS: usize = 6;
+const PARTS_OF_MUTANTS: usize = 12;
 
 /// Each model is a process of its own, and so is each of its mutants. That takes minutes, so the other tests leave it
 /// out.

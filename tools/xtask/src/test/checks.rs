@@ -85,7 +85,7 @@ pub const CHECKS: &[Check] = &[
         name: "clippy",
         lane: Lane::Second,
         what: "clippy has nothing to say, in any target of the workspace",
-        run: |_| cargo_tests::clippy(),
+        run: cargo_tests::clippy,
     },
     Check {
         name: "locks",
