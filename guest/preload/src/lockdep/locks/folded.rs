@@ -14,6 +14,16 @@ use crate::recorder::state;
 /// The locks that are recorded by themselves. A forked child keeps its parent's marks: they cost time only.
 pub static RECORDED: RecordedLocks = RecordedLocks::new();
 
+/// A thread that holds more locks takes the slow path, which is shorter than comparing with all of them.
+const MOST_COMPARED: u32 = 1024;
+
+/// A thread that holds so many locks may hold this one, too; `is_held` compares it with all. In a program that nests ever
+/// more locks, each of them would be compared with all others.
+#[inline(always)]
+fn may_be_held(depth: u32, is_held: impl FnOnce() -> bool) -> bool {
+    depth > MOST_COMPARED || is_held()
+}
+
 /// Reserves the entry of a lock that has no context of its own, if the context that stands for it is known to the thread.
 ///
 /// # Safety
@@ -22,8 +32,7 @@ pub static RECORDED: RecordedLocks = RecordedLocks::new();
 pub unsafe fn reserve(thread: &mut ThreadState, lock: &Acquire, back: Return) -> bool {
     let &Acquire { addr, ident, mode, site } = lock;
     let Some(folded) = thread.folded(ident, mode) else { return false };
-    // Once more of the same lock is no matter of its class.
-    if RECORDED.may_have(ident.inst()) || thread.find(addr).is_some() {
+    if RECORDED.may_have(ident.inst()) {
         return false;
     }
     let known = |site| thread.known_folded(&folded, site);
@@ -31,10 +40,29 @@ pub unsafe fn reserve(thread: &mut ThreadState, lock: &Acquire, back: Return) ->
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
     let found = found.or_else(|| unsafe { callsite::known_past_return(site, back, known) });
     let Some((site, probe)) = found else { return false };
+    // Once more of the same lock is no matter of its class.
+    if may_be_held(thread.depth(), || thread.find(addr).is_some()) {
+        return false;
+    }
     if let Some(header) = state::header() {
         // Relaxed: a count. The core counts those that it meets.
         header.pairs_folded.fetch_add(1, Relaxed);
     }
     thread.reserve_folded(folded, ident, mode, site, probe);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_not_compared_with_very_many() {
+        for depth in [MOST_COMPARED + 1, 80_000, u32::MAX] {
+            assert!(may_be_held(depth, || panic!("compared with {depth} locks")));
+        }
+        for is_held in [false, true] {
+            assert_eq!(may_be_held(MOST_COMPARED, || is_held), is_held);
+        }
+    }
 }
