@@ -27,6 +27,9 @@ const LONG: u64 = 32;
 /// those the sum is 10 % too low for CPython, of which one entry in 600 reads a long stack.
 const LARGEST_PART: u64 = 16;
 
+/// A reading of the clock that takes so many times as long as in the loop of [`calibrate`] was interrupted.
+const LONGEST_READING: u64 = 3;
+
 /// Entries are timed no more.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 
@@ -59,8 +62,7 @@ pub fn calibrate() {
         let now = cpu_ns();
         *reading = now - core::mem::replace(&mut last, now);
     }
-    // The middle one: an interrupt makes one longer. The shortest is shorter than most are in a program, and each
-    // short entry that is timed would seem longer by the difference.
+    // The middle one: an interrupt makes one longer.
     readings.sort_unstable();
     let reading_ns = readings[READINGS / 2];
     // Relaxed: plain numbers, and no thread of the program runs yet.
@@ -73,6 +75,8 @@ pub fn calibrate() {
 pub struct Timed {
     stands_for: u64,
     begun_ns: u64,
+    /// What one reading of the clock takes here and now.
+    reading_ns: u64,
 }
 
 /// Counts an entry and begins to time it, if its turn has come and it is not part of another.
@@ -94,7 +98,13 @@ impl Timed {
     #[cold]
     pub(super) fn begin(stands_for: u64) -> Option<Self> {
         // Relaxed: as in `stop_timing`.
-        (stands_for != 0 && !IS_OVER.load(Relaxed)).then(|| Self { stands_for, begun_ns: cpu_ns() })
+        (stands_for != 0 && !IS_OVER.load(Relaxed)).then(|| {
+            // In a program a reading takes longer than in the loop of `calibrate`, and by more than a short entry does.
+            // So a second reading right after the first shows how long.
+            let first_ns = cpu_ns();
+            let begun_ns = cpu_ns();
+            Self { stands_for, begun_ns, reading_ns: plausible(begun_ns - first_ns) }
+        })
     }
 
     /// The entry ends; only signals are still to be opened. A handler's time is not ours.
@@ -107,17 +117,23 @@ impl Timed {
         if IS_OVER.load(Relaxed) {
             return;
         }
-        // One of the two readings lies within the measured time.
-        let reading_ns = READING_NS.load(Relaxed);
+        // One of the three readings lies within the measured time.
+        let reading_ns = self.reading_ns;
         let ns = (cpu_ns() - self.begun_ns).saturating_sub(reading_ns) + rest_ns;
         // Relaxed: as in `begin`.
         let (timed, sum_ns) = (header.slow_timed.load(Relaxed), header.slow_cpu_ns.load(Relaxed));
         let stands_for = bounded(self.stands_for, ns, timed, sum_ns);
-        let all_ns = ns.saturating_mul(stands_for).saturating_add(2 * reading_ns);
+        let all_ns = ns.saturating_mul(stands_for).saturating_add(3 * reading_ns);
         // Relaxed: as in `begin`.
         header.slow_timed.fetch_add(stands_for, Relaxed);
         header.slow_cpu_ns.fetch_add(all_ns, Relaxed);
     }
+}
+
+/// What a reading took, if nothing interrupted it.
+fn plausible(reading_ns: u64) -> u64 {
+    // Relaxed: as in `calibrate`.
+    reading_ns.min(LONGEST_READING * READING_NS.load(Relaxed))
 }
 
 /// Runs `part` as part of an entry.

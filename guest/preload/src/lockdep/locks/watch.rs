@@ -147,8 +147,10 @@ pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Ret
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
         .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
     is_known
-        // SAFETY: the same promise.
-        || unsafe { folded::reserve(thread, &lock, back) }
+        || measured_short(|| {
+            // SAFETY: the same promise.
+            unsafe { folded::reserve(thread, &lock, back) }
+        })
         || before_slow(thread, lock, back)
 }
 
