@@ -388,6 +388,10 @@ pub fn is_excused(address: u64) -> bool {
 /// finds the frame of the call that takes it.
 pub fn look_at_held(trials: impl Iterator<Item = Trial>, call: impl Fn() -> Option<Frame>) {
     for trial in trials {
+        // It has shown that already.
+        if verdict::of(trial.address) == Verdict::Wrapper {
+            continue;
+        }
         let Some(call) = call() else { return };
         if has_returned(trial.frame, call) == Some(true) {
             verdict::escaped(trial.address);

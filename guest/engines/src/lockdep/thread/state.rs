@@ -158,9 +158,17 @@ impl ThreadState {
 
     /// Brings the held array up to date, if locks were released in another order than taken.
     pub(crate) fn close_gaps(&mut self) {
-        if self.is_dirty() {
+        self.closes_gaps();
+    }
+
+    /// As [`ThreadState::probe`] does, closes the gaps in the array of held locks. Says whether there were any.
+    #[inline]
+    pub fn closes_gaps(&mut self) -> bool {
+        let is_dirty = self.is_dirty();
+        if is_dirty {
             self.repair();
         }
+        is_dirty
     }
 
     /// [`ThreadState::probe`] and [`ThreadState::reserve`] in one, if nothing but a look-up is

@@ -142,6 +142,10 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
 #[must_use]
 pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
     let Acquisition { ident, mode, site, .. } = lock;
+    // Locks that were released in another order than taken: what is known is known of keys without gaps.
+    if thread.closes_gaps() && thread.reserve_known(ident, mode, site) {
+        return true;
+    }
     let is_known = thread
         .chain(ident, mode)
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
