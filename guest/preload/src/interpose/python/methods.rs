@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering::*};
 
-use lockwright_cpython::{HAS_WAITERS, LOCK as LOCK_BYTE, LOCKED, TYPE};
+use lockwright_cpython::{HAS_WAITERS, LENGTH, LOCK as LOCK_BYTE, LOCKED, TYPE};
 use lockwright_ledger::rows::mode;
 
 use super::tables::{Found, NONE, Place, TUPLE, TUPLE_AND_DICT, Type};
@@ -155,6 +155,12 @@ impl Given {
     /// # Safety
     /// Such arguments of the program's own call.
     unsafe fn by_tuple(tuple: Object, dict: Object) -> Self {
+        // SAFETY: the caller promises a tuple, or null. A tuple has its length there, in all versions.
+        let is_empty =
+            tuple.is_null() || unsafe { tuple.byte_add(LENGTH).cast::<isize>().read() } == 0;
+        if is_empty && dict.is_null() {
+            return Self { blocking: None, timeout: None };
+        }
         type Next = extern "C" fn(Object, *mut isize, *mut Object, *mut Object) -> c_int;
         // SAFETY: a function of this type.
         let next =
@@ -193,6 +199,9 @@ impl Given {
             None => Some(unless),
             Some(object) => number(object),
         };
+        if self.blocking.is_none() && self.timeout.is_none() {
+            return 0;
+        }
         match (number(self.blocking, 1.0), number(self.timeout, -1.0)) {
             (Some(0.0), _) | (_, Some(0.0)) => mode::TRY,
             (Some(_), Some(timeout)) if timeout < 0.0 => 0,
