@@ -1,4 +1,5 @@
-"""Makes locks and drops them: each is `made`, or taken as well, `nested` in another one."""
+"""Makes locks and drops them: each is `made`, or taken as well, `nested` in another one, or `waited` for by the thread that has
+taken it, as for what another thread hands over."""
 
 import sys
 import threading
@@ -19,4 +20,11 @@ def nested(turns):
                 pass
 
 
-{"made": made, "nested": nested}[sys.argv[1]](int(sys.argv[2]))
+def waited(turns):
+    for _ in range(turns):
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire(timeout=1e-6)
+
+
+{"made": made, "nested": nested, "waited": waited}[sys.argv[1]](int(sys.argv[2]))

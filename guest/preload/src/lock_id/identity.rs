@@ -20,7 +20,7 @@ use crate::callsite::current_stack;
 use crate::libc::real;
 use crate::os::{sys, tls};
 use crate::recorder::state;
-use crate::stack::memo::{self, About, Noted};
+use crate::stack::memo::{self, About, Edge, Noted};
 use crate::stack::unwind::Frame;
 use crate::stack::{cpython, modules, python};
 
@@ -370,8 +370,9 @@ pub unsafe fn newborn<T: Identify>(
     unsafe { known_birth(this, Birth::FirstAcquire, call, None, tell) }.map(|(ident, _)| ident)
 }
 
-/// The identity of a lock without a stamp, if its class is known by where its life begins. No lock of ours is taken,
-/// and no system call made. `last` is the lock that was destroyed here last, if the memory says so.
+/// The identity of a lock without a stamp, if its class is known by where its life begins, and where others were initialised
+/// there. [`Ident::NONE`]: what was initialised is taken for no lock. No lock of ours is taken, and no system call made. `last`
+/// is the lock that was destroyed here last, if the memory says so.
 ///
 /// # Safety
 /// As for [`newborn`].
@@ -405,6 +406,10 @@ unsafe fn known_birth<T: Identify>(
     let is_noted = last.is_some_and(|last| last.class() == known_births::class(place));
     if !is_noted && modules::locate(this as u64).is_some() {
         return None;
+    }
+    if known_births::is_withdrawn(place) {
+        let stack = if is_first { None } else { known_births::begin_none(place) };
+        return Some((Ident::NONE, stack?));
     }
     tell();
     // SAFETY: the caller promises such an object, whose stamp's bytes are ours.
@@ -579,7 +584,12 @@ pub unsafe fn begin_unless<T: Identify>(
         let stack = by_init.map(|class| class.stack);
         if is_none(core, ident) {
             // SAFETY: the caller promises such an object, which was given its identity just now.
-            unsafe { withdraw(core, this) };
+            unsafe {
+                withdraw(core, this);
+                if let Some(place) = known_place(Birth::Init, T::kind(this), Frame::outside()) {
+                    known_births::allow_nones(core, place);
+                }
+            }
         }
         stack
     })?
@@ -655,9 +665,18 @@ unsafe fn new_lock<T: Identify>(
         born(ident, Some(home.stretch));
         return Some(ident);
     }
+    let call = Frame::outside();
+    // One that begins its life without a stamp, or at a place that was withdrawn.
+    // SAFETY: `call` is the way out of our own frames, so it has not returned.
+    if let Some(place) = unsafe { known_place(birth, kind, call) } {
+        let ident = core.another_lock(known_births::class(place));
+        born(ident, None);
+        return Some(ident);
+    }
     let mut frames = [0; CLASS_FRAMES + cpython::MOST];
     let mut noted = Noted::new();
-    let n = python::capture_noting(&mut frames[..CLASS_FRAMES], &mut noted);
+    let n = call
+        .map_or(0, |call| python::capture_noting_at(&mut frames[..CLASS_FRAMES], call, &mut noted));
     let captured = &frames[..n];
     // The first lock of a module loaded since: its own code takes it, which is how we hear of the
     // module.
@@ -676,10 +695,20 @@ unsafe fn new_lock<T: Identify>(
         }
         Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames))?,
     };
-    if can_stamp {
+    if can_stamp || birth == Birth::Init {
         known_births::keep(core, birth.about(kind), &noted, ident.class());
     }
     Some(ident)
+}
+
+/// Where locks of this kind begin their lives in the call `call`, if they are initialised there, and others were.
+///
+/// # Safety
+/// The call has not returned.
+unsafe fn known_place(birth: Birth, kind: u8, call: Option<Frame>) -> Option<&'static Edge> {
+    // SAFETY: the caller promises a call that has not returned.
+    let find = |call| unsafe { known_births::place(birth.about(kind), call) };
+    call.filter(|_| birth == Birth::Init).and_then(find)
 }
 
 /// The lock at `addr` of the process that we were forked from, which called it `parents`.

@@ -44,8 +44,11 @@ fn untold(place: &Edge, group: usize) -> &AtomicU32 {
     }
 }
 
-/// An [`Edge::limit`]: no more locks begin their lives so.
-const WITHDRAWN: u32 = u32::MAX;
+/// A bit of [`Edge::limit`]: no more locks begin their lives so. What begins its life there is a semaphore that may be taken for
+/// no lock: of so many this need not be asked, and so many of those have begun their lives.
+const WITHDRAWN: u32 = 1 << 31;
+const ALLOWED: u32 = 15;
+const BEGUN: u32 = (1 << ALLOWED) - 1;
 
 /// Where the lives of locks begin, if their class is known.
 ///
@@ -57,9 +60,42 @@ pub unsafe fn place(about: About, call: Frame) -> Option<&'static Edge> {
         return None;
     }
     // SAFETY: the caller promises a call that has not returned.
-    let place = unsafe { memo::find(about, call) }?;
+    unsafe { memo::find(about, call) }
+}
+
+/// No lock begins its life there without the core's lock.
+#[inline(always)]
+pub fn is_withdrawn(place: &Edge) -> bool {
     // Relaxed: a lock that begins its life at this moment may do so either way.
-    (place.limit.load(Relaxed) != WITHDRAWN).then_some(place)
+    place.limit.load(Relaxed) & WITHDRAWN != 0
+}
+
+/// A semaphore begins its life at a place that is withdrawn. If it is taken for no lock: where semaphores of its class are
+/// initialised.
+#[cold]
+#[inline(never)]
+pub fn begin_none(place: &Edge) -> Option<u32> {
+    let begin = |limit: u32| {
+        let is_allowed = limit & BEGUN < (limit & !WITHDRAWN) >> ALLOWED;
+        (limit & WITHDRAWN != 0 && is_allowed).then_some(limit + 1)
+    };
+    // Relaxed: a count, which publishes nothing else.
+    place.limit.fetch_update(Relaxed, Relaxed, begin).ok()?;
+    let [_, stack] = place.values();
+    Some(stack)
+}
+
+/// A semaphore whose life began there was taken for no lock: so will others be, as many as the row of its class may lack.
+pub fn allow_nones(core: &mut Core, place: &Edge) {
+    if !is_withdrawn(place) {
+        return;
+    }
+    tell(core, place);
+    let class = self::class(place);
+    let locks = core.ledger().get::<Class>(class).map_or(0, |class| class.locks);
+    let allowed = core.nones_to_come(class).min(locks / UNTOLD_PART).min(BEGUN);
+    // Relaxed: as in `begin_none`. Since `tell` none is allowed, and only who has the core's lock allows any.
+    place.limit.store(WITHDRAWN | allowed << ALLOWED, Relaxed);
 }
 
 /// The class of locks whose lives begin there.
@@ -92,11 +128,10 @@ pub fn count(place: &'static Edge) {
 /// The first lock of a class has begun its life by the call that `noted` is of. The caller has the core's lock.
 pub fn keep(core: &mut Core, about: About, noted: &Noted, class: u32) {
     let Some(&Class { stack, handed_over, .. }) = core.ledger().get(class) else { return };
-    // Withdrawn.
-    if handed_over != 0 {
-        return;
-    }
     let Some(place) = memo::keep(about, noted, [class, stack]) else { return };
+    if place.limit.load(Relaxed) == 0 && handed_over != 0 {
+        place.limit.store(WITHDRAWN, Relaxed);
+    }
     if place.limit.load(Relaxed) == 0 {
         let number = NUMBERS.load(Relaxed) + 1;
         // Relaxed: the caller has the core's lock.
@@ -118,9 +153,14 @@ fn tell(core: &mut Core, place: &Edge) {
             groups += 1;
         }
     }
-    let locks = core.count_locks(place.values()[0], locks);
-    if place.limit.load(Relaxed) != WITHDRAWN {
+    let locks = core.count_locks(class(place), locks);
+    if !is_withdrawn(place) {
         place.limit.store((locks / UNTOLD_PART / groups.max(1)).max(1), Relaxed);
+        return;
+    }
+    let nones = place.limit.swap(WITHDRAWN, Relaxed) & BEGUN;
+    if nones != 0 {
+        core.count_new_nones(class(place), nones);
     }
 }
 
@@ -131,8 +171,9 @@ pub fn withdraw(core: &mut Core, class: u32) {
         return;
     }
     for place in places().filter(|place| self::class(place) == class) {
-        // Relaxed: as in `place`.
-        if place.limit.swap(WITHDRAWN, Relaxed) != WITHDRAWN {
+        if !is_withdrawn(place) {
+            // Relaxed: as there. The caller has the core's lock.
+            place.limit.store(WITHDRAWN, Relaxed);
             tell(core, place);
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn hand_over(
     addr: u64,
     ident: Ident,
 ) {
-    count_none(recorder, ident);
+    count_nones(recorder, ident.class(), 1);
     let is_held = give_up(recorder, thread, addr);
     if let Some(held) = is_held.filter(|held| held.inst == ident.inst()) {
         // Its holder may be recording an order with it just now.
@@ -51,23 +51,39 @@ const WATCHED: u32 = 16;
 /// Whether the semaphore `ident`, whose life has just begun, is taken for no lock, by all that is known of its class. Then it
 /// is counted as one that has proved to be none.
 pub(crate) fn takes_for_none(recorder: &mut Recorder, ident: Ident) -> bool {
-    let Some(&Class { locks, handed_over, .. }) = recorder.writer.get::<Class>(ident.class())
-    else {
-        return false;
-    };
-    let is_none = handed_over >= PROOFS
-        && locks.saturating_sub(handed_over) <= PROOFS
-        && locks % PERIOD >= WATCHED;
+    let Some(class) = recorder.writer.get::<Class>(ident.class()) else { return false };
+    let is_none = is_settled(class) && class.locks % PERIOD >= WATCHED;
     if is_none {
-        count_none(recorder, ident);
+        count_nones(recorder, ident.class(), 1);
     }
     is_none
 }
 
-/// Counts one more of the class that is no lock.
-fn count_none(recorder: &mut Recorder, ident: Ident) {
-    recorder.writer.update::<Class>(ident.class(), |row| {
-        row.handed_over = row.handed_over.saturating_add(1);
+/// Nearly all semaphores of the class have proved to be no locks.
+fn is_settled(class: &Class) -> bool {
+    let Class { locks, handed_over, .. } = *class;
+    handed_over >= PROOFS && locks.saturating_sub(handed_over) <= PROOFS
+}
+
+/// How many of the semaphores of the class whose lives begin next are taken for no locks, if no other of the class begins
+/// its life meanwhile. They are to be counted by [`count_new_nones`].
+pub(crate) fn nones_to_come(recorder: &Recorder, class: u32) -> u32 {
+    match recorder.writer.get::<Class>(class) {
+        Some(class) if is_settled(class) => PERIOD - class.locks % PERIOD,
+        _ => 0,
+    }
+}
+
+/// Counts so many semaphores of the class that have begun their lives, and were taken for no locks.
+pub(crate) fn count_new_nones(recorder: &mut Recorder, class: u32, semaphores: u32) {
+    recorder.count_locks(class, semaphores);
+    count_nones(recorder, class, semaphores);
+}
+
+/// Counts more of the class that are no locks.
+fn count_nones(recorder: &mut Recorder, class: u32, semaphores: u32) {
+    recorder.writer.update::<Class>(class, |row| {
+        row.handed_over = row.handed_over.saturating_add(semaphores);
     });
 }
 

@@ -12,6 +12,11 @@ impl Core {
         self.recorder.new_lock(kind, origin)
     }
 
+    /// Another lock of a known class begins its life: gives it a number.
+    pub fn another_lock(&mut self, class: u32) -> Ident {
+        self.recorder.another_lock(class)
+    }
+
     /// Asks `sharing` from now on where locks lie that get rows.
     pub fn shared_by(&mut self, sharing: Sharing) {
         self.recorder.shared_by(sharing);

@@ -86,6 +86,17 @@ impl Core {
         semaphore::takes_for_none(&mut self.recorder, ident)
     }
 
+    /// How many of the semaphores of the class whose lives begin next are taken for no locks, if no other of the class begins
+    /// its life meanwhile. They are to be counted by [`Core::count_new_nones`], but not at once.
+    pub fn nones_to_come(&self, class: u32) -> u32 {
+        semaphore::nones_to_come(&self.recorder, class)
+    }
+
+    /// Counts so many semaphores of the class that have begun their lives, and were taken for no locks.
+    pub fn count_new_nones(&mut self, class: u32, semaphores: u32) {
+        semaphore::count_new_nones(&mut self.recorder, class, semaphores);
+    }
+
     /// A semaphore of the class begins with so many seats, more than one.
     pub fn has_seats(&mut self, class: u32, seats: u32) {
         semaphore::has_seats(&mut self.recorder, class, seats);

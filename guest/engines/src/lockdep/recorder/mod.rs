@@ -126,8 +126,13 @@ impl Recorder {
     /// A lock begins its life: finds its class and gives it a number.
     pub(crate) fn new_lock(&mut self, kind: u8, origin: Origin<'_>) -> Option<Ident> {
         let class = self.class(kind, origin)?;
+        Some(self.another_lock(class))
+    }
+
+    /// Another lock of the class begins its life: gives it a number.
+    pub(crate) fn another_lock(&mut self, class: u32) -> Ident {
         self.count_locks(class, 1);
-        Some(Ident::new(next_instances(self.writer.header(), 1), class))
+        Ident::new(next_instances(self.writer.header(), 1), class)
     }
 
     /// Counts `locks` more of a class. How many it has then.
