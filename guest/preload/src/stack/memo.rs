@@ -16,7 +16,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::rows;
-use super::steps::Step;
+use super::steps::{KeyOnce, Step};
 use super::unwind::{Frame, Reads};
 
 /// What a path leads to.
@@ -275,11 +275,12 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
         return None;
     }
     let root = root(about);
+    let mut key = KeyOnce::new();
     // SAFETY: the caller promises a call that has not returned, and rows are paths of the trie.
-    match unsafe { rows::find(root, call, rows::FIRST_GUESS) } {
+    match unsafe { rows::find(root, call, rows::FIRST_GUESS, &mut key) } {
         Some(node) => TRIE.0.get(node as usize - 1),
         // SAFETY: as the caller promises.
-        None => unsafe { find_otherwise(root, call) },
+        None => unsafe { find_otherwise(root, call, key) },
     }
 }
 
@@ -288,23 +289,23 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
 /// # Safety
 /// As for [`find`].
 #[inline(never)]
-unsafe fn find_otherwise(root: u32, call: Frame) -> Option<&'static Edge> {
+unsafe fn find_otherwise(root: u32, call: Frame, mut key: KeyOnce) -> Option<&'static Edge> {
     // SAFETY: as the caller promises.
-    if let Some(node) = unsafe { rows::find(root, call, rows::SECOND_GUESS) } {
+    if let Some(node) = unsafe { rows::find(root, call, rows::SECOND_GUESS, &mut key) } {
         return TRIE.0.get(node as usize - 1);
     }
     // SAFETY: as the caller promises.
-    let (node, edge) = unsafe { walk(root, call, |_, _| {}) }?;
+    let (node, edge) = unsafe { walk(root, call, &mut key, |_, _| {}) }?;
     // Acquire pairs with the Release below: the row is there.
     match Step(edge.step.load(Acquire)).row() {
         0 => edge.step.store(Step::end_with(FOUND).0, Relaxed),
         FOUND => {
             let mut len = 0;
             // SAFETY: as the caller promises.
-            unsafe { walk(root, call, |_, _| len += 1) }?;
+            unsafe { walk(root, call, &mut key, |_, _| len += 1) }?;
             if let Some(mut row) = rows::Draft::begin(root, call.pc, len) {
                 // SAFETY: as the caller promises.
-                unsafe { walk(root, call, |step, word| row.push(step, word)) }?;
+                unsafe { walk(root, call, &mut key, |step, word| row.push(step, word)) }?;
                 if let Some(row) = row.end(node) {
                     // Pairs with the Acquire above, also of another thread that will guess the row.
                     edge.step.store(Step::end_with(row).0, Release);
@@ -324,6 +325,7 @@ unsafe fn find_otherwise(root: u32, call: Frame) -> Option<&'static Edge> {
 unsafe fn walk(
     root: u32,
     call: Frame,
+    key: &mut KeyOnce,
     mut see: impl FnMut(Step, u64),
 ) -> Option<(u32, &'static Edge)> {
     let (mut from, mut word) = (root, call.pc);
@@ -335,7 +337,7 @@ unsafe fn walk(
         }
         // SAFETY: all that the unwinder reads before this word is as it was when it has read this one. So it would read
         // it now, too, of the frames of a call that the caller promises.
-        word = unsafe { step.read_any(call) }?;
+        word = unsafe { step.read_any(call, key) }?;
         see(step, word);
         from = node;
     }
@@ -519,7 +521,7 @@ mod tests {
         }
         // SAFETY: all words that were noted are in the array.
         let by_row = |stack: &Calls, guess: usize| unsafe {
-            rows::find(root(About::Stack), stack.call(0x6000), guess)
+            rows::find(root(About::Stack), stack.call(0x6000), guess, &mut KeyOnce::new())
         };
         // One call: each path but the last is guessed for it, then that is another again.
         for round in 0..5 {

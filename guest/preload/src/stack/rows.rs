@@ -9,7 +9,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-use super::steps::Step;
+use super::steps::{KeyOnce, Step};
 use super::unwind::Frame;
 
 /// Entries that there is room for.
@@ -58,7 +58,7 @@ fn guesses(root: u32, call: Frame) -> &'static [AtomicU32; 2] {
 /// # Safety
 /// The call has not returned.
 #[inline(always)]
-pub unsafe fn find(root: u32, call: Frame, guess: usize) -> Option<u32> {
+pub unsafe fn find(root: u32, call: Frame, guess: usize, key: &mut KeyOnce) -> Option<u32> {
     // Relaxed: a row is only found later where this is not seen.
     if !ARE_GUESSED.load(Relaxed) {
         return None;
@@ -66,7 +66,7 @@ pub unsafe fn find(root: u32, call: Frame, guess: usize) -> Option<u32> {
     // Acquire pairs with the Release in `use_for`: the row is there.
     let row = guesses(root, call)[guess].load(Acquire);
     // SAFETY: the caller promises a call that has not returned.
-    unsafe { compare(row, root, call) }
+    unsafe { compare(row, root, call, key) }
 }
 
 /// The node that a row leads to, if it is that of `call`.
@@ -74,7 +74,7 @@ pub unsafe fn find(root: u32, call: Frame, guess: usize) -> Option<u32> {
 /// # Safety
 /// As for [`find`]. The row is one that was seen whole, or 0.
 #[inline(always)]
-unsafe fn compare(row: u32, root: u32, call: Frame) -> Option<u32> {
+unsafe fn compare(row: u32, root: u32, call: Frame, key: &mut KeyOnce) -> Option<u32> {
     let mut at = &raw const ROWS[row as usize % ENTRIES];
     // SAFETY: an entry of the table.
     let first = unsafe { &*at };
@@ -101,7 +101,7 @@ unsafe fn compare(row: u32, root: u32, call: Frame) -> Option<u32> {
             return Some(word as u32);
         }
         // SAFETY: as of the word above.
-        if unsafe { step.read_any(call) } != Some(word) {
+        if unsafe { step.read_any(call, key) } != Some(word) {
             return None;
         }
     }

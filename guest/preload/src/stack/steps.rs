@@ -65,11 +65,25 @@ impl Step {
     /// # Safety
     /// As for [`Step::read`]. It is not [`Step::END`].
     #[inline(always)]
-    pub unsafe fn read_any(self, call: Frame) -> Option<u64> {
+    pub unsafe fn read_any(self, call: Frame, key: &mut KeyOnce) -> Option<u64> {
         match self.0 & Self::ELSEWHERE {
             // SAFETY: as the caller promises.
             0 => Some(unsafe { self.read(call) }),
-            _ => python_key::now(),
+            _ => key.get(),
         }
+    }
+}
+
+/// The key of the interpreter's frames, which is made once for all that is compared at one place.
+pub struct KeyOnce(Option<Option<u64>>);
+
+impl KeyOnce {
+    /// It was not needed so far.
+    pub const fn new() -> Self {
+        Self(None)
+    }
+
+    fn get(&mut self) -> Option<u64> {
+        *self.0.get_or_insert_with(python_key::now)
     }
 }
