@@ -45,11 +45,13 @@ impl About {
 const EDGES: usize = 1 << BITS;
 const BITS: u32 = 13;
 
-/// Places where an edge may be, from that on which its hash says.
-const PROBES: usize = 16;
+/// Places where an edge may be, from that on which its hash says. As many as a table that is half full has in a row: a path of
+/// which one edge finds no place is unwound each time.
+const PROBES: usize = 64;
 
-/// Words of a path at most. A frame has one, or two if its function keeps a frame pointer.
-pub const MOST: usize = 40;
+/// Words of a path at most. A frame has one, or two if its function keeps a frame pointer. CPython's stacks have up to
+/// 48 where objects end.
+pub const MOST: usize = 48;
 
 /// Roots have numbers of this bit: generation and [`About::number`].
 const ROOT: u32 = 1 << 31;
@@ -543,6 +545,20 @@ mod tests {
             (stack.find(About::Stack, 0x6000), by_row(&stack, rows::FIRST_GUESS)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn a_trie_that_is_more_than_half_full_has_room_for_all() {
+        let edges = Box::new(Edges::NONE);
+        let mut random = 1_u64;
+        for i in 0..EDGES as u32 * 3 / 5 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let (from, word) =
+                (1 + random as u32 % EDGES as u32, 0x40_0000 + (random >> 20) % (1 << 22));
+            assert!(edges.add(from, word, Step::END, [i; 2]).is_some(), "{i}");
+        }
     }
 
     #[test]
