@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::Meter;
 
-use super::meter::{is_wanted, with_meter};
+use super::meter::{is_wanted, with_meter, with_meter_as};
 use super::{hold, tls};
 use crate::hosts::HasEnded;
 use crate::os::sys;
@@ -38,7 +38,7 @@ fn attach() -> Option<&'static mut MeterThread> {
         return None;
     }
     let tid = sys::gettid();
-    let thread = with_meter(|meter, core| meter.thread_start(core.writer(), tid))?;
+    let thread = with_meter_as(tid, |meter, core| meter.thread_start(core.writer(), tid))?;
     let Some(thread) = thread else {
         tls::set_closed(true);
         return None;

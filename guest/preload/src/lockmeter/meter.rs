@@ -55,10 +55,24 @@ pub fn header() -> Option<&'static Header> {
 /// Runs `f` on the shared state with the core's lock held.
 #[cold]
 pub fn with_meter<R>(f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -> Option<R> {
-    let result = state::with_core(|core| {
-        // SAFETY: the core's lock is held, and the meter is only touched under it.
-        f(unsafe { &mut *METER.0.get() }, core)
-    });
+    paired(state::with_core(|core| in_core(core, f)))
+}
+
+/// As [`with_meter`], by the thread whose kernel thread id is `own`.
+#[cold]
+pub fn with_meter_as<R>(own: u32, f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -> Option<R> {
+    paired(state::with_core_as(|| own, |core| in_core(core, f)))
+}
+
+/// Called with the core's lock held.
+#[inline(always)]
+fn in_core<R>(core: &mut Core, f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -> R {
+    // SAFETY: the caller has the core's lock, as its reference to the core shows, and the meter is only touched under it.
+    f(unsafe { &mut *METER.0.get() }, core)
+}
+
+/// Passes on the result of what was done under the core's lock. What the clock's ticks are is noted now and then.
+fn paired<R>(result: R) -> R {
     if let Some(header) = header() {
         clock::pair_sometimes(header, clock::now());
     }

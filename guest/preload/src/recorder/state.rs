@@ -155,8 +155,16 @@ pub unsafe fn parents() -> Option<&'static Core> {
 
 /// Runs `f` on the core with the lock held and all signals blocked, so that no handler,
 /// cancellation or long jump can interrupt it. `None` where nothing is watched (any more).
-#[cold]
+#[inline(always)]
 pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
+    // SAFETY: null or the thread's own state, which is only read.
+    let own = || unsafe { tls::get().as_ref() }.map_or_else(sys::gettid, ThreadState::tid);
+    with_core_as(own, f)
+}
+
+/// As [`with_core`], by the thread whose kernel thread id is `own`.
+#[cold]
+pub fn with_core_as<R>(own: impl FnOnce() -> u32, f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     if status() != ACTIVE {
         return None;
     }
@@ -173,9 +181,7 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     let header = header()?;
     let timed = slow_cost::begin(header);
     let mask = sys::block_signals();
-    // SAFETY: null or the thread's own state, which is only read.
-    let own = unsafe { tls::get().as_ref() }.map_or_else(sys::gettid, ThreadState::tid);
-    let result = match SHARED.lock.lock(own, &Threads) {
+    let result = match SHARED.lock.lock(own(), &Threads) {
         Ok(()) => {
             // SAFETY: ACTIVE, so it is initialised; the lock is held.
             let core = unsafe { (*SHARED.core.get()).assume_init_mut() };

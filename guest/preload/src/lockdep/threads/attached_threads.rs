@@ -68,7 +68,7 @@ pub fn attach_created(
         return Some(thread);
     }
     let (tid, now) = (sys::gettid(), time::now_ns());
-    let state = state::with_core(|core| {
+    let attach = |core: &mut Core| {
         let state = core.thread_start(tid, now, parent_segment, create_stack)?;
         // SAFETY: `thread_start` has just made this state, and the core's lock is held.
         let id = unsafe { (*state).id() };
@@ -76,8 +76,8 @@ pub fn attach_created(
         // Its creator may have named it before it could be found.
         core.thread_name(id, &sys::thread_name());
         Some(state)
-    })?;
-    let Some(state) = state else {
+    };
+    let Some(state) = state::with_core_as(|| tid, attach)? else {
         tls::set_closed(true);
         return None;
     };
