@@ -166,7 +166,7 @@ impl Shape {
     pub fn only(&self, keep: impl Fn(&Acquisition) -> bool) -> Option<Self> {
         let acquirers: Vec<Acquisition> =
             self.acquirers.iter().filter(|it| keep(it)).copied().collect();
-        (!acquirers.is_empty()).then(|| Self { acquirers, more: false, ..*self })
+        (!acquirers.is_empty()).then_some(Self { acquirers, more: false, ..*self })
     }
 }
 
