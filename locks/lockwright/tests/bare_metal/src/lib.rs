@@ -17,7 +17,7 @@ use lockwright::tas::RawTas;
 use self::platform::Bare;
 
 /// What a CPU adds under each lock.
-const ROUNDS: u64 = 200_000;
+const ROUNDS: u64 = 20_000;
 
 /// Locks, and what they guard.
 struct Kernel {
