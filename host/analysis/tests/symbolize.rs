@@ -249,6 +249,37 @@ fn a_call_that_ends_its_function_belongs_to_it() {
     assert_eq!(stack.last().unwrap().function_offset, Some(size));
 }
 
+/// A function that ends with a jump is on no stack; the call that led there names it. A call by a pointer names nothing.
+#[test]
+fn a_function_that_jumps_on_is_known_by_its_call() {
+    if !have(&["cc", "objdump"]) {
+        return;
+    }
+    let dir = Dir::new("jumps");
+    let source = dir.write(
+        "jumps.c",
+        "int other(int);\n\
+         __attribute__((noipa)) int jumps(int x) { return other(x + 1); }\n\
+         __attribute__((noipa)) int calls(int x) { return jumps(x) + 1; }\n\
+         __attribute__((noipa)) int by_pointer(int (*f)(int)) { return f(2) + 1; }\n\
+         __attribute__((noipa)) int other(int x) { return x; }\n\
+         int main(void) { return calls(1) + by_pointer(jumps); }\n",
+    );
+    dir.run("cc", &["-g", "-O2", "-o", "jumps", source.to_str().unwrap()]);
+    let program = dir.path("jumps");
+    let (direct, indirect) = (
+        return_address(&program, "<calls>", "jumps"),
+        return_address(&program, "<by_pointer>", "*"),
+    );
+    let ledger =
+        ledger(&[Loaded::new(&program, BIAS)], &[(&[BIAS + direct], 0), (&[BIAS + indirect], 0)]);
+    let symbols = Symbols::with_images(&ledger, no_dirs());
+    let called = |stack| symbols.called_by_first(stack).and_then(|frame| frame.function);
+    assert_eq!(called(1).as_deref(), Some("jumps"));
+    assert_eq!(called(2), None);
+    assert_eq!(called(3), None, "no such stack");
+}
+
 #[test]
 fn stripped_programs_and_their_debug_files() {
     if !have(&["cc", "objcopy", "strip", "objdump"]) {

@@ -40,6 +40,10 @@ pub trait Symbolise {
     fn variables_last(&self, _stack: u32) -> bool {
         false
     }
+    /// The function that is called where a stack's first frame is: it need not be on the stack itself.
+    fn called_by_first(&self, _stack: u32) -> Option<Frame> {
+        None
+    }
     /// Path of a module.
     fn module_name(&self, module: u32) -> String;
     /// What the reader should know about missing names.
@@ -69,6 +73,10 @@ impl Symbolise for Symbols<'_> {
 
     fn releases(&self, stack: u32, level: usize) -> Option<bool> {
         Symbols::releases(self, stack, level)
+    }
+
+    fn called_by_first(&self, stack: u32) -> Option<Frame> {
+        Symbols::called_by_first(self, stack)
     }
 
     fn waits_for_flag(&self, stack: u32) -> bool {

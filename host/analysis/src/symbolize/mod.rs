@@ -317,6 +317,18 @@ impl<'l> Symbols<'l> {
         at.is_some_and(|(image, call)| image.variables_last(call))
     }
 
+    /// The function that is called where a stack's first frame is, if the code there names it. It need not be on the stack: a
+    /// function may end with a jump to the next.
+    pub fn called_by_first(&self, stack_id: u32) -> Option<Frame> {
+        let (addresses, epoch) = self.ledger.stack(stack_id)?;
+        let &address = addresses.first()?;
+        let Place { offset, path, is_same, .. } = self.place(address, epoch)?;
+        let called = failed_try::called_at(&path, offset).filter(|_| is_same)?;
+        // As of a call at the function's begin.
+        let within = called.wrapping_sub(offset).wrapping_add(address).wrapping_add(1);
+        self.return_address(within, epoch).iter().find(|frame| !frame.inlined).cloned()
+    }
+
     /// Where the call that returns to `address` is in its file.
     fn place(&self, address: u64, epoch: u32) -> Option<Place> {
         let (row, module) = self.modules.at(address.saturating_sub(1), epoch)?;

@@ -7,7 +7,8 @@
 //! question is whether the function that signals had taken it: itself, or what it calls, or one of
 //! its callers. That is seen by the functions in the stacks of all acquisitions of the run. (A function
 //! that signals as the last thing it does may jump there, and is on no stack then; but what it took
-//! before was taken in the very call to which the signal returns.)
+//! before was taken in the very call to which the signal returns. If that was recorded of another
+//! call, the code of the calling function names the one that is not on the stack.)
 //!
 //! Nothing is said where that cannot be known (no symbols). If all waits on the condition variable have
 //! a time limit, a lost signal costs time only: that is `untidy`. A function that changes
@@ -44,7 +45,9 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let mut is_bare = |row: &Row| {
         let group = model.classes.group_of(row.class);
         let sections = sections.entry(group).or_insert_with(|| Sections::of(model, group));
+        let jumped = || model.symbols.called_by_first(row.stack);
         !sections.has_any_of(own_frames(&model.symbols.stack(row.stack)))
+            && !jumped().is_some_and(|by| sections.has_one_of(&by))
     };
     rows.into_iter().filter(|row| is_bare(row)).map(|row| candidate(view, &row)).collect()
 }
@@ -103,6 +106,13 @@ impl Sections {
                 || callers.iter().flatten().any(|caller| *caller == taker)
                 || self.is_beside(signal, &taker, taken)
         })
+    }
+
+    /// Whether the mutex was taken in a call of the function.
+    fn has_one_of(&self, by: &Frame) -> bool {
+        let by = function(by);
+        let is_it = |frame: &Frame| by.is_some() && function(frame) == by;
+        self.taken.iter().any(|taken| taken.iter().any(is_it))
     }
 
     /// One function takes the mutex, and then another signals, both called by a third.

@@ -16,6 +16,7 @@ mod walk;
 use std::fs::File;
 use std::path::Path;
 
+use iced_x86::FlowControl;
 use object::Architecture;
 use object::read::Object;
 
@@ -56,6 +57,19 @@ pub fn waits_for_flag(path: &Path, offset: u64, function: Option<(u64, u64)>) ->
             Flag::None => Some(false),
             Flag::Returns => None,
         }
+    })?
+}
+
+/// Where the call goes to that returns to `offset`, if its code names a place; that may be the linker's stub.
+pub fn called_at(path: &Path, offset: u64) -> Option<u64> {
+    /// Bytes of a call of a place that is named by its distance.
+    const BYTES: u64 = 5;
+    with_elf_and_file(path, |elf, file| {
+        let is_read = elf.architecture() == Architecture::X86_64;
+        let start = offset.checked_sub(BYTES).filter(|_| is_read)?;
+        let call = Function::read(elf, file, start, BYTES)?.decoder(start)?.decode();
+        let is_it = call.next_ip() == offset && call.flow_control() == FlowControl::Call;
+        is_it.then(|| call.near_branch_target())
     })?
 }
 
