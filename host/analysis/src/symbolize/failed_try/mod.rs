@@ -34,7 +34,7 @@ pub fn after(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<F
     with_elf_and_file(path, |elf, file| {
         let code = code_at(elf, file, offset, function)?;
         let imports = Imports::new(elf, file);
-        Walk::new(&code, &imports).after(offset, &mut Code::new(elf, file))
+        Walk::new(&code, &imports).after(offset, &mut Code::new(elf, file, &imports))
     })?
 }
 
@@ -42,7 +42,7 @@ pub fn after(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<F
 pub fn releases(path: &Path, offset: u64, function: Option<(u64, u64)>) -> Option<bool> {
     with_elf_and_file(path, |elf, file| {
         let code = code_at(elf, file, offset, function)?;
-        Code::new(elf, file).releases(&code)
+        Code::new(elf, file, &Imports::new(elf, file)).releases(&code)
     })?
 }
 
@@ -52,7 +52,7 @@ pub fn waits_for_flag(path: &Path, offset: u64, function: Option<(u64, u64)>) ->
     with_elf_and_file(path, |elf, file| {
         let code = code_at(elf, file, offset, function)?;
         let imports = Imports::new(elf, file);
-        match Walk::new(&code, &imports).flag_after(offset, &mut Code::new(elf, file))? {
+        match Walk::new(&code, &imports).flag_after(offset, &mut Code::new(elf, file, &imports))? {
             Flag::Waits => Some(true),
             Flag::None => Some(false),
             Flag::Returns => None,

@@ -32,15 +32,15 @@ struct Effects {
 pub struct Code<'a, O> {
     elf: &'a O,
     file: &'a File,
-    imports: Imports,
+    imports: &'a Imports,
     /// By their first addresses.
     known: HashMap<u64, Effects>,
 }
 
 impl<'a, 'data, O: Object<'data>> Code<'a, O> {
-    /// That of the functions of a file.
-    pub fn new(elf: &'a O, file: &'a File) -> Self {
-        Self { elf, file, imports: Imports::new(elf, file), known: HashMap::new() }
+    /// That of the functions of a file, which has these imports.
+    pub fn new(elf: &'a O, file: &'a File, imports: &'a Imports) -> Self {
+        Self { elf, file, imports, known: HashMap::new() }
     }
 
     /// Whether the function releases a lock; `None` if its code does not say.
