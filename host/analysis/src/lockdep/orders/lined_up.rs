@@ -6,7 +6,7 @@
 //! thread has made: somebody has handed it on. Against it speaks a run with so many of them, in each of the orders, that one
 //! would have been met in both if that did not depend on which it is.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use lockwright_ledger::rows::{Class, Lock, class_origin, lock_kind};
 
@@ -30,6 +30,16 @@ enum Which {
     Acquired,
 }
 
+impl Which {
+    /// Its node.
+    fn of(self, context: Context) -> u32 {
+        match self {
+            Self::Held => context.held,
+            Self::Acquired => context.acquired,
+        }
+    }
+}
+
 /// The verdict on a cycle of two classes if the run could have lined it up. `steps` are the contexts of both steps: what one
 /// holds is of the class that the other acquires.
 pub(super) fn verdict(
@@ -37,7 +47,8 @@ pub(super) fn verdict(
     judge: &Judge<'_, '_>,
     steps: [&[Context]; 2],
 ) -> Option<Verdict> {
-    let steps = steps.map(|contexts| Steps::new(model, contexts));
+    let [first, second] = steps;
+    let steps = [known(model, first)?, known(model, second)?];
     let ways = around_one(&steps).into_iter().chain(within_objects(model, &steps));
     ways.take(MOST_WAYS).find_map(|way| judged(model, judge, &way))
 }
@@ -59,29 +70,25 @@ impl Step {
     }
 }
 
-/// The contexts of one step of the cycle.
-struct Steps {
-    known: Vec<Step>,
-    /// There were more: of locks that are not known by themselves, or are no locks of the program's.
-    has_more: bool,
+/// The contexts of a step. `None` if some are of locks that are not known by themselves, or are no locks of the program's.
+fn known(model: &Model<'_>, contexts: &[Context]) -> Option<Vec<Step>> {
+    let is_plain = |lock: &Lock| (lock_kind::MUTEX..=lock_kind::OWN).contains(&lock.kind);
+    let lock = |id| model.lock(model.trie.node(id)?.inst).filter(is_plain);
+    let step = |&context: &Context| {
+        Some(Step { context, held: lock(context.held)?, acquired: lock(context.acquired)? })
+    };
+    contexts.iter().map(step).collect()
 }
 
-impl Steps {
-    fn new(model: &Model<'_>, contexts: &[Context]) -> Self {
-        let is_plain = |lock: &Lock| (lock_kind::MUTEX..=lock_kind::OWN).contains(&lock.kind);
-        let lock = |id| model.lock(model.trie.node(id)?.inst).filter(is_plain);
-        let step = |&context: &Context| {
-            let (held, acquired) = (lock(context.held)?, lock(context.acquired)?);
-            Some(Step { context, held, acquired })
-        };
-        let known: Vec<Step> = contexts.iter().filter_map(step).collect();
-        Self { has_more: known.len() != contexts.len(), known }
-    }
+/// Those that `keep` is true of.
+fn only(steps: &[Step], keep: impl Fn(&Step) -> bool) -> Vec<Step> {
+    steps.iter().filter(|step| keep(step)).copied().collect()
+}
 
-    /// Those that `keep` is true of.
-    fn only(&self, keep: impl Fn(&Step) -> bool) -> Vec<Step> {
-        self.known.iter().filter(|step| keep(step)).copied().collect()
-    }
+/// What both have, ascending.
+fn common<T: Ord + Copy>(ones: impl Iterator<Item = T>, others: impl Iterator<Item = T>) -> Vec<T> {
+    let (ones, others): (BTreeSet<T>, BTreeSet<T>) = (ones.collect(), others.collect());
+    ones.intersection(&others).copied().collect()
 }
 
 /// A way to line the steps up: contexts of both, and which locks of each are others than those of the other step.
@@ -91,26 +98,16 @@ struct Way {
 }
 
 /// Both steps take the same lock of one class, and different locks of the other.
-fn around_one(steps: &[Steps; 2]) -> Vec<Way> {
-    if steps.iter().any(|steps| steps.has_more) {
-        return Vec::new();
-    }
+fn around_one([first, second]: &[Vec<Step>; 2]) -> Vec<Way> {
     let mut ways = Vec::new();
-    for (own, other) in [(Which::Held, Which::Acquired), (Which::Acquired, Which::Held)] {
-        let all = |steps: &Steps, which: Which| -> HashSet<u32> {
-            steps.known.iter().map(|step| step.lock(which).inst).collect()
-        };
-        let theirs = all(&steps[1], other);
-        let mut common: Vec<u32> =
-            all(&steps[0], own).into_iter().filter(|it| theirs.contains(it)).collect();
-        common.sort_unstable();
-        for inst in common {
-            let first = steps[0].only(|step| step.lock(own).inst == inst);
-            let second = steps[1].only(|step| step.lock(other).inst == inst);
-            let differ = match own {
-                Which::Held => [&[Which::Acquired][..], &[Which::Held][..]],
-                Which::Acquired => [&[Which::Held][..], &[Which::Acquired][..]],
-            };
+    for (own, other, differ) in [
+        (Which::Held, Which::Acquired, [&[Which::Acquired][..], &[Which::Held][..]]),
+        (Which::Acquired, Which::Held, [&[Which::Held][..], &[Which::Acquired][..]]),
+    ] {
+        let ours = first.iter().map(|step| step.lock(own).inst);
+        for inst in common(ours, second.iter().map(|step| step.lock(other).inst)) {
+            let first = only(first, |step| step.lock(own).inst == inst);
+            let second = only(second, |step| step.lock(other).inst == inst);
             ways.push(Way { steps: [first, second], differ });
         }
     }
@@ -118,27 +115,26 @@ fn around_one(steps: &[Steps; 2]) -> Vec<Way> {
 }
 
 /// Each step takes two locks of one object, in the opposite order.
-fn within_objects(model: &Model<'_>, steps: &[Steps; 2]) -> Vec<Way> {
+fn within_objects(model: &Model<'_>, steps: &[Vec<Step>; 2]) -> Vec<Way> {
     let is_one = |step: &Step| are_made_together(model, &step.held, &step.acquired);
-    if steps.iter().any(|steps| steps.has_more || !steps.known.iter().all(is_one)) {
+    if !steps.iter().flatten().all(is_one) {
         return Vec::new();
     }
+    let [first, second] = steps;
     let apart = |from: &Lock, to: &Lock| to.addr.wrapping_sub(from.addr).cast_signed();
-    let all = |steps: &Steps, apart: &dyn Fn(&Step) -> i64| -> HashSet<i64> {
-        steps.known.iter().map(apart).filter(|it| it.unsigned_abs() < WITHIN_OBJECT).collect()
-    };
     let down = |step: &Step| apart(&step.held, &step.acquired);
     let up = |step: &Step| apart(&step.acquired, &step.held);
-    let theirs = all(&steps[1], &up);
-    let mut common: Vec<i64> =
-        all(&steps[0], &down).into_iter().filter(|it| theirs.contains(it)).collect();
-    common.sort_unstable();
     let both = &[Which::Held, Which::Acquired][..];
     let way = |by| Way {
-        steps: [steps[0].only(|step| down(step) == by), steps[1].only(|step| up(step) == by)],
+        steps: [only(first, |step| down(step) == by), only(second, |step| up(step) == by)],
         differ: [both, both],
     };
-    common.into_iter().map(way).collect()
+    let within = |by: &i64| by.unsigned_abs() < WITHIN_OBJECT;
+    common(first.iter().map(down), second.iter().map(up))
+        .into_iter()
+        .filter(within)
+        .map(way)
+        .collect()
 }
 
 /// Whether the lives of two locks began in one call of a function, or in one block of memory.
@@ -179,11 +175,10 @@ fn judged(model: &Model<'_>, judge: &Judge<'_, '_>, way: &Way) -> Option<Verdict
         });
         let contexts: Vec<Context> = alike.map(|step| step.context).collect();
         let is_shared = |acquisition: &Acquisition| {
-            let of = |which: &Which| match which {
-                Which::Held => acquisition.context.held,
-                Which::Acquired => acquisition.context.acquired,
+            let maker = |which: &Which| {
+                let node = model.trie.node(which.of(acquisition.context))?;
+                Some(model.lock(node.inst)?.maker)
             };
-            let maker = |which| Some(model.lock(model.trie.node(of(which))?.inst)?.maker);
             way.differ[i].iter().all(|which| {
                 maker(which).is_some_and(|maker| maker != 0 && maker != acquisition.thread)
             })
