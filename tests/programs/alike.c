@@ -71,6 +71,7 @@ int main(int argc, char **argv) {
     how = argc > 1 ? argv[1] : "shared";
     if (is("tied")) many = MOST;
     for (int i = 0; i < many; i++) {
+        /* Two calls: objects that are made at different places. */
         if (is("places") && i == 0) objects[i] = make();
         else objects[i] = make();
     }

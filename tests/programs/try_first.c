@@ -1,5 +1,6 @@
 /* Two threads take two locks in opposite orders, one after the other: so no try fails. The first argument says what would
- * follow if one did: `waits` for it, `spins`, waits `elsewhere` or `sometimes`, there too (`unsure`), or `timed`, `gives-up`, `backs-off`. With `semaphores` that wait. */
+ * follow if one did: `waits` for it, `spins`, waits `sometimes`, or `timed`, `gives-up`, `backs-off`. With `semaphores` that wait.
+ * `elsewhere` waits in a function of its own, and `unsure` does so sometimes. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
