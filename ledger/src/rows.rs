@@ -387,6 +387,9 @@ pub mod segment_kind {
     /// After the thread signalled a condition variable on which another waited, or was woken so itself
     /// ([`super::finding_kind::HANDED_ON`]). It orders nothing.
     pub const HANDED: u32 = 16;
+    /// After the thread took a robust mutex with which another had died (EOWNERDEAD); `peer` is the last
+    /// segment of that one.
+    pub const OWNER_DIED: u32 = 17;
 }
 
 /// Whether the thread told nobody anything where a segment of this kind begins ([`segment_kind`]): it took or ended a hold, or

@@ -137,13 +137,20 @@ impl Removal<'_> {
     fn keep_neighbours(&mut self) {
         self.segments.each(self.writer, |writer, id, row| {
             use segment_kind::{
-                CREATED, HANDED, INITIALISED, JOINED, PASSED, RELEASED, SIGNALS, START,
+                CREATED, HANDED, INITIALISED, JOINED, OWNER_DIED, PASSED, RELEASED, SIGNALS, START,
             };
             let is_plain = match row.kind {
                 PASSED => !is_open_pass(writer, &row),
                 kind => matches!(
                     kind,
-                    START | CREATED | JOINED | INITIALISED | SIGNALS | RELEASED | HANDED
+                    START
+                        | CREATED
+                        | JOINED
+                        | OWNER_DIED
+                        | INITIALISED
+                        | SIGNALS
+                        | RELEASED
+                        | HANDED
                 ),
             };
             if row.pins != 0 || !is_plain {
@@ -186,7 +193,11 @@ impl Removal<'_> {
     fn shorten_ways(&mut self) {
         self.segments.each(self.writer, |writer, id, row| {
             let (mut prev, mut peer) = (stands_for(writer, row.prev), stands_for(writer, row.peer));
-            if peer != 0 && (peer == prev || comes_before(writer, peer, &row, prev)) {
+            // Which thread was joined, with what held, even if that thread was known to have ended.
+            let names_joined =
+                row.kind == segment_kind::JOINED && mark_of(writer, row.prev) >= KEPT_WITH_NEXT;
+            let is_known = peer == prev || comes_before(writer, peer, &row, prev);
+            if peer != 0 && is_known && !names_joined {
                 peer = 0;
             }
             let is_own =

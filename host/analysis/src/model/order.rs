@@ -249,6 +249,7 @@ impl Order {
             if to != home && peers.any(|peer| self.thread(peer) == Some(home) && peer >= a) {
                 let by = match row.kind {
                     segment_kind::JOINED => OrderedBy::Join,
+                    segment_kind::OWNER_DIED => OrderedBy::Death,
                     segment_kind::MEETING => OrderedBy::Barrier,
                     segment_kind::POSTED => OrderedBy::Post,
                     segment_kind::PASSED => OrderedBy::Release,

@@ -153,10 +153,20 @@ fn joins(ledger: &Ledger, nodes: &[Node], recorded: u32) -> Vec<Join> {
             targets.insert(row.segment, row.wait_addr as u32);
         }
     }
+    // A thread that has learned that another died with a robust mutex does not wait for its end: by both, the first segment.
+    let mut learned: HashMap<(u32, u32), u32> = HashMap::new();
+    for (id, row) in ledger.rows::<Segment>() {
+        if row.kind == segment_kind::OWNER_DIED
+            && let Some(dead) = segment(row.peer)
+        {
+            learned.entry((row.thread, dead.thread)).or_insert(id);
+        }
+    }
     let join = |(_, row): (u32, Evidence)| {
         let joined = targets.get(&row.segment).copied().filter(|_| is_join(row.node))?;
         let joiner = segment(row.segment)?.thread;
-        Some(Join { node: row.node, segment: row.segment, joiner, joined })
+        let waits = learned.get(&(joiner, joined)).is_none_or(|&first| row.segment < first);
+        waits.then_some(Join { node: row.node, segment: row.segment, joiner, joined })
     };
     ledger.rows::<Evidence>().filter_map(join).collect()
 }

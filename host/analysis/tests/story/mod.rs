@@ -12,7 +12,7 @@
 //! `D` lock with a deadline, `R`/`W` read- and write-lock (`TR`, `DR`), `B` begin to wait for good
 //! (`RB` to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join,
 //! `JB` begin to wait for a join, `CA` cancel, `E` end. Every operation is a call site of its own unless
-//! `L(A)@7` says which.
+//! `L(A)@7` says which. `robust A` declares a robust mutex, and `LD(A)` takes it after its owner has ended with it (EOWNERDEAD).
 //!
 //! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what
 //! is not held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the
@@ -77,6 +77,7 @@ struct TheLock {
     ident: Ident,
     addr: u64,
     kind: u8,
+    is_robust: bool,
 }
 
 /// A class as declared, or a mutex.
@@ -85,6 +86,7 @@ struct TheClass {
     number: u64,
     kind: u8,
     is_static: bool,
+    is_robust: bool,
 }
 
 /// A process under the engine.
@@ -227,6 +229,7 @@ impl Story {
             "sem" => (lock_kind::SEMAPHORE, false),
             "once" => (lock_kind::ONCE, false),
             "static" => (lock_kind::MUTEX, true),
+            "robust" => (lock_kind::MUTEX, false),
             _ => panic!("what is {line:?}?"),
         };
         if what == "seats" {
@@ -234,7 +237,8 @@ impl Story {
         }
         for name in words {
             let number = self.classes.len() as u64;
-            self.classes.insert(name.to_owned(), TheClass { number, kind, is_static });
+            let class = TheClass { number, kind, is_static, is_robust: what == "robust" };
+            self.classes.insert(name.to_owned(), class);
         }
     }
 
@@ -249,6 +253,7 @@ impl Story {
             number,
             kind: lock_kind::MUTEX,
             is_static: false,
+            is_robust: false,
         });
         let frames = [2000 + class.number];
         let offset = STATIC_BASE + class.number * STATIC_STRIDE + 40 * index;
@@ -264,7 +269,7 @@ impl Story {
         if class.kind == lock_kind::COUNTING {
             self.core.has_seats(ident.class(), self.seats);
         }
-        let lock = TheLock { ident, addr: offset, kind: class.kind };
+        let lock = TheLock { ident, addr: offset, kind: class.kind, is_robust: class.is_robust };
         self.locks.insert(name.to_owned(), lock);
         lock
     }
@@ -307,6 +312,13 @@ impl Story {
         let name = rest.trim_end_matches(')');
         match what {
             "L" => self.acquire(thread, name, 0, site, false),
+            "LD" => {
+                self.acquire(thread, name, 0, site, false);
+                let inst = self.lock(name).ident.inst();
+                let state = self.thread(thread);
+                state.mark_robust(true);
+                self.core.owner_died(state, inst);
+            }
             "T" => self.acquire(thread, name, mode::TRY, site, false),
             "D" => self.acquire(thread, name, mode::TIMED, site, false),
             "DR" => self.acquire(thread, name, mode::READ | mode::TIMED, site, false),
@@ -701,6 +713,9 @@ impl Story {
         let node = self.reserve(state, &acquire);
         if is_semaphore {
             state.mark_semaphore();
+        }
+        if lock.is_robust {
+            state.mark_robust(false);
         }
         if blocks {
             state.wait_begin(&acquire, node);

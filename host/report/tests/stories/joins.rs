@@ -41,6 +41,30 @@ fn who_was_cancelled_is_possible() {
     is("likely", "T1: F(T2) F(T3)@9\nT2: L(A) U(A)\nT1: CA(T3) L(A) J(T2) U(A)");
 }
 
+/// A thread that takes a robust mutex with which another ended comes after all that this one did.
+#[test]
+fn who_died_with_a_robust_mutex_needs_nothing_any_more() {
+    for story in [
+        "robust A\nT1: F(T2)\nT2: L(A) EX\nT1: LD(A) J(T2) U(A)",
+        "robust B\nT1: F(T2)\nT2: L(A) U(A) L(B) EX\nT1: LD(B) U(B) L(A) J(T2) U(A)",
+    ] {
+        assert!(verdict(story).is_empty(), "{:?}", verdict(story));
+    }
+    assert_eq!(
+        verdict("robust A\nT1: F(T2)\nT2: L(C) L(A) U(C) EX\nT1: LD(A) L(C) U(C) U(A)"),
+        ["ordered circular-dependency: A C"]
+    );
+    // Nobody learned of its death.
+    is("likely", "robust A\nT1: F(T2)\nT2: L(A) U(A)\nT1: L(A) J(T2) U(A)");
+    // Another thread is joined, which lives on.
+    assert_eq!(
+        verdict("robust A\nT1: F(T2) F(T3)\nT3: L(A) U(A)\nT2: L(A) EX\nT1: LD(A) J(T3) U(A)"),
+        ["likely join-with-lock-held: A end of thread 3 (T3)"]
+    );
+    // Another thread has learned of it.
+    is("likely", "robust A\nT1: F(T2) F(T3)\nT2: L(A) EX\nT3: LD(A) U(A)\nT1: L(A) J(T2) U(A)");
+}
+
 /// A thread that is past it in every run, by more than chance.
 #[test]
 fn what_comes_before_the_join_in_every_run_is_ordered() {

@@ -7,6 +7,7 @@ pub(crate) mod barrier_deadlock;
 pub(crate) mod barrier_rounds;
 pub(crate) mod completion;
 mod cycle;
+pub(crate) mod dead_owners;
 pub(crate) mod deadlock;
 pub(crate) mod declared_orders;
 pub(crate) mod futex_wait;

@@ -9,6 +9,7 @@ use crate::lockdep::checks::left_held::{self, Leaving};
 use crate::lockdep::checks::{abandoned, atomic_sleep, futex_wait};
 use crate::lockdep::recorder::holders::Holder;
 use crate::lockdep::recorder::misuse::Misuse;
+use crate::lockdep::thread::entry::ROBUST;
 use crate::lockdep::thread::{FutexWait, ThreadState};
 
 impl Core {
@@ -67,6 +68,12 @@ impl Core {
         capture: Capture<'_>,
     ) {
         self.abandoned.exits(&mut self.recorder, thread, now_ns, is_gone, capture);
+        let last = thread.segment();
+        for held in (1..=thread.depth()).map(|i| thread.held_at(i)) {
+            if held.is_held() && held.flags & ROBUST != 0 {
+                self.dead_owners.add(&mut self.recorder, held.inst, last);
+            }
+        }
     }
 
     /// The memory of a lock that the thread holds at `addr` was part of a frame whose function has

@@ -18,6 +18,7 @@ mod threads;
 use lockwright_ledger::Writer;
 
 use super::checks::abandoned::Abandoned;
+use super::checks::dead_owners::DeadOwners;
 use super::checks::declared_orders::DeclaredOrders;
 use super::checks::handed_on::HandedOn;
 use super::checks::left_held::LeftHolds;
@@ -33,6 +34,7 @@ use super::recorder::Recorder;
 pub struct Core {
     recorder: Recorder,
     abandoned: Abandoned,
+    dead_owners: DeadOwners,
     declared_orders: DeclaredOrders,
     handed_on: HandedOn,
     holds: Holds,
@@ -50,6 +52,7 @@ impl Core {
         Self {
             recorder: Recorder::new(writer),
             abandoned: Abandoned::new(),
+            dead_owners: DeadOwners::new(),
             declared_orders: DeclaredOrders::new(),
             handed_on: HandedOn::new(),
             holds: Holds::new(),

@@ -106,6 +106,14 @@ impl Core {
         self.removal().reclaim_if_due();
     }
 
+    /// The thread has taken the robust mutex `inst`, and learned that its last owner had died (EOWNERDEAD).
+    pub fn owner_died(&mut self, thread: &mut ThreadState, inst: u32) {
+        let Some(last) = self.dead_owners.take(&self.recorder, inst) else { return };
+        self.next_segment(thread, segment_kind::OWNER_DIED, last, 0);
+        self.holds.comes_after(&mut self.recorder, thread, last);
+        self.recorder.unpin_segment(last);
+    }
+
     /// The thread is in another segment, of this kind.
     pub(super) fn next_segment(
         &mut self,

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::{Segment, Thread, thread_state};
+use lockwright_ledger::rows::{Thread, thread_state};
 
 use super::{Makers, Recorder, Sharing, threads};
 use crate::lockdep::recorded_locks::RecordedLocks;
@@ -65,7 +65,7 @@ impl Recorder {
     pub(crate) fn creation_is_over(&mut self, segment: u32) {
         if segment != 0 {
             self.threads.unborn = self.threads.unborn.saturating_sub(1);
-            self.writer.update::<Segment>(segment, |row| row.pins = row.pins.saturating_sub(1));
+            self.unpin_segment(segment);
         }
     }
 

@@ -44,4 +44,9 @@ impl Recorder {
     pub(crate) fn pin_segment(&mut self, id: u32) {
         self.writer.update::<Segment>(id, |row| row.pins += 1);
     }
+
+    /// One of those that kept the segment needs it no more.
+    pub(crate) fn unpin_segment(&mut self, id: u32) {
+        self.writer.update::<Segment>(id, |row| row.pins = row.pins.saturating_sub(1));
+    }
 }

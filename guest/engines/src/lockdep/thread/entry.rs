@@ -28,8 +28,6 @@ pub(crate) const NOT_KEPT: u16 = IN_COND_WAIT | MONITOR;
 pub(crate) const TAKES: u16 = 1 << 5;
 /// [`Held::flags`]: a section that releases one.
 pub(crate) const RELEASES: u16 = 1 << 6;
-/// [`Held::flags`]: its last owner died, as this one knows.
-pub(crate) const OWNER_DIED: u16 = 1 << 7;
 /// [`Held::flags`]: has a [`Hold`].
 ///
 /// [`Hold`]: lockwright_ledger::rows::Hold

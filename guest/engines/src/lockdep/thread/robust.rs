@@ -2,21 +2,16 @@
 
 use lockwright_ledger::rows::Held;
 
-use super::entry::{INCONSISTENT, OWNER_DIED, ROBUST, is_last_release, mark, unmark};
+use super::entry::{INCONSISTENT, ROBUST, is_last_release, mark, unmark};
 use super::state::ThreadState;
 use crate::held::update;
 
 impl ThreadState {
     /// The innermost held lock is a robust mutex; its last owner died, if `inconsistent`.
     pub fn mark_robust(&mut self, inconsistent: bool) {
-        let flags = ROBUST | if inconsistent { INCONSISTENT | OWNER_DIED } else { 0 };
+        let flags = ROBUST | if inconsistent { INCONSISTENT } else { 0 };
         // SAFETY: the top is an entry.
         unsafe { update(self.top(), |held| mark(held, flags)) };
-    }
-
-    /// The thread holds a lock of which it has heard that the last owner died (EOWNERDEAD): what it joins meanwhile has ended.
-    pub fn knows_of_death(&self) -> bool {
-        self.held().any(|held| held.addr != 0 && held.flags & OWNER_DIED != 0)
     }
 
     /// The last owner of the held lock `addr`, which is about to be released, died; nobody has made

@@ -348,9 +348,17 @@ unsafe fn acquire_special(
     // SAFETY: the program passed `m` to this call, so it points to its mutex, as `kind_of` asks.
     let robust = unsafe { kind_of(m) } & mutex_kind::ROBUST != 0;
     if robust && (result == 0 || result == libc::EOWNERDEAD) {
-        thread.mark_robust(result == libc::EOWNERDEAD);
+        taken_robust(thread, lock.ident, result == libc::EOWNERDEAD);
     }
     result
+}
+
+/// The thread has taken a robust mutex, its innermost lock, whose last owner `died` or not.
+fn taken_robust(thread: &mut ThreadState, ident: Ident, died: bool) {
+    thread.mark_robust(died);
+    if died {
+        state::with_core(|core| core.owner_died(thread, ident.inst()));
+    }
 }
 
 /// `pthread_mutex_setprioceiling`: takes the mutex for it, and gives it up again.
@@ -431,7 +439,7 @@ unsafe fn trylock_slow(m: Mutex, site: u64, back: Return, result: c_int) -> c_in
         unsafe { watch::tried_past(thread, lock, back) };
         // What could not be recorded is not held.
         if kind & mutex_kind::ROBUST != 0 && thread.find(m as u64).is_some() {
-            thread.mark_robust(result == libc::EOWNERDEAD);
+            taken_robust(thread, ident, result == libc::EOWNERDEAD);
         }
         if result == 0 {
             // SAFETY: the program's own mutex, which the thread has taken.

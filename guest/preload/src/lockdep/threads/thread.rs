@@ -271,10 +271,9 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
     };
     state::with_core(|core| core.thread_joins(target, thread.id()));
     let holds = thread.is_obstacle(0);
-    // With nothing held, too: a joiner of this thread may hold something. Trying is no wait, nor is the join of a thread
-    // that is known to have died as the owner of a robust mutex.
+    // With nothing held, too: a joiner of this thread may hold something. Trying is no wait.
     let (node, _) = match mode & mode::TRY {
-        0 if !thread.knows_of_death() => watch::wait_context(thread, &lock),
+        0 => watch::wait_context(thread, &lock),
         _ => (0, false),
     };
     let kind = Blocking { relock_fails: true, owner: 0 };

@@ -58,6 +58,8 @@ pub enum OrderedBy {
     Creation,
     /// The second joins the first.
     Join,
+    /// The first dies with a robust mutex, which the second takes (EOWNERDEAD).
+    Death,
     /// The first reaches a barrier that the second passes.
     Barrier,
     /// The first posts the semaphore that the second waits for.

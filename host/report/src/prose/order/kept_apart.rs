@@ -108,6 +108,7 @@ fn crossing(crossing: &Crossing) -> String {
     match by {
         OrderedBy::Creation => format!(": {from} creates {to}"),
         OrderedBy::Join => format!(": {from} is joined by {to}"),
+        OrderedBy::Death => format!(": {to} takes a robust mutex with which {from} has died"),
         OrderedBy::Barrier => format!(": {to} passes a barrier after {from} has reached it"),
         OrderedBy::Post => format!(": {to} waits for a semaphore that {from} posts"),
         OrderedBy::Once => {
