@@ -5,6 +5,7 @@
  *   died     the lock is robust, and its owner died: so the thread that is joined has ended
  *   consistent  the same, and the lock is made consistent first
  *   lived    the lock is robust, and nobody died
+ *   another  the lock is robust, and its owner died, but another thread is joined, which takes the lock
  */
 #include <errno.h>
 #include <pthread.h>
@@ -71,18 +72,25 @@ static void *keeps(void *how)
 static void with_robust(char *how)
 {
 	pthread_mutexattr_t attributes;
-	pthread_t thread;
+	pthread_t thread, other;
 	int error;
 
 	pthread_mutexattr_init(&attributes);
 	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&robust, &attributes);
 	pthread_mutexattr_destroy(&attributes);
+	if (!strcmp(how, "another")) {
+		pthread_create(&other, NULL, keeps, "lived");
+		await_work();
+		has_worked = 0;
+	}
 	pthread_create(&thread, NULL, keeps, how);
 	await_work();
 	error = pthread_mutex_lock(&robust);
 	if (error == EOWNERDEAD && !strcmp(how, "consistent"))
 		pthread_mutex_consistent(&robust);
+	if (!strcmp(how, "another"))
+		pthread_join(other, NULL);
 	pthread_join(thread, NULL);
 	if (error == EOWNERDEAD && strcmp(how, "consistent"))
 		pthread_mutex_consistent(&robust);

@@ -25,6 +25,7 @@ const TOLD: &[Row] = &[
     ("join_again.c", "counted", &[("join-with-lock-held", "possible")]),
     ("join_again.c", "died", &[]),
     ("join_again.c", "consistent", &[]),
+    ("join_again.c", "another", &[("join-with-lock-held", "likely")]),
     ("join_again.c", "lived", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "kept", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "fixed", &[]),

@@ -253,21 +253,28 @@ fn deciding(model: &Model<'_>, joiner: Acquisition, joined: u32) -> Option<Strin
     let created = model.ledger.get::<Thread>(joined).map_or(0, |row| row.parent_segment);
     let is_too_early =
         |segment: u32| created != 0 && (segment == created || model.order.before(segment, created));
+    let is_there = |(_, node): &(u32, &Node)| {
+        node.class != 0
+            && model.is_of_lock(node, &held)
+            && excludes(node.mode, held.mode)
+            && model.place(node.stack) == place
+    };
+    let nodes = (1..model.trie.len()).filter_map(|id| Some((id, model.trie.node(id)?)));
+    let taken: Vec<(u32, &Node)> = nodes.filter(is_there).collect();
+    let is_own = |segment: u32| model.order.thread(segment) == Some(joiner.thread);
+    let all = taken.iter().flat_map(|&(id, _)| model.trie.segments(id).iter().copied());
+    // In which this hold began.
+    let begin = all.filter(|&at| at <= joiner.segment && is_own(at)).max().unwrap_or(0);
     let is_other_pass = |id: u32, node: &Node, segment: u32| match model.order.thread(segment) {
         _ if is_too_early(segment) => false,
         Some(thread) if thread == joiner.thread => {
-            segment < joiner.segment || segment == joiner.segment && is_earlier(id, node)
+            segment < begin || segment == begin && is_earlier(id, node)
         }
         Some(_) => true,
         None => false,
     };
-    let is_it = |id: u32, node: &Node| {
-        node.class != 0
-            && model.is_of_lock(node, &held)
-            && excludes(node.mode, held.mode)
-            && model.trie.segments(id).iter().any(|&at| is_other_pass(id, node, at))
-            && model.place(node.stack) == place
+    let is_passed = |&(id, node): &(u32, &Node)| {
+        model.trie.segments(id).iter().any(|&at| is_other_pass(id, node, at))
     };
-    let mut nodes = (1..model.trie.len()).filter_map(|id| Some((id, model.trie.node(id)?)));
-    nodes.any(|(id, node)| is_it(id, node)).then_some(function)
+    taken.iter().any(is_passed).then_some(function)
 }
