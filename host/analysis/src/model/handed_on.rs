@@ -17,7 +17,7 @@ use super::trie::Trie;
 const REMEMBERED: usize = 1 << 20;
 
 /// A signal that woke a thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandOn {
     /// The thread that signalled.
     pub from: u32,
@@ -25,13 +25,15 @@ pub struct HandOn {
     pub to: u32,
     /// Stack of the signal, 0 if unknown.
     pub stack: u32,
+    /// The mutex of the wait.
+    pub mutex: u32,
     /// The last segment before the signal.
-    last: u32,
+    pub last: u32,
     /// The same, or the last before it that is in the ledger: one in which nothing was recorded may be left out. 0 if there
     /// is none.
     recorded: u32,
     /// The first segment after the wait.
-    first: u32,
+    pub first: u32,
 }
 
 /// The latest segment of each thread that was over when another began.
@@ -72,6 +74,7 @@ impl HandedOn {
                 from: row.other_thread,
                 to: row.thread,
                 stack: row.other_stack,
+                mutex: row.inst,
                 last,
                 recorded: before.checked_sub(1).map_or(0, |at| all[at]),
                 first: row.segment,
@@ -85,6 +88,13 @@ impl HandedOn {
         self.by_woken.is_empty()
     }
 
+    /// The signals that had woken a thread before segment `b`, by what orders threads and by signals.
+    pub fn before(&self, order: &Order, b: u32) -> Vec<HandOn> {
+        let past = self.past(order, b);
+        let is_over = |it: &&HandOn| past.get(&it.to).is_some_and(|&latest| latest >= it.first);
+        self.by_woken.values().flatten().filter(is_over).copied().collect()
+    }
+
     /// The signal by which segment `a` came before segment `b` of another thread, if one did.
     pub fn between(&self, order: &Order, a: u32, b: u32) -> Option<HandOn> {
         if self.is_empty() {
@@ -95,9 +105,14 @@ impl HandedOn {
         if past.get(&thread).is_none_or(|&latest| latest < a) {
             return None;
         }
-        let all = self.by_woken.values().flatten();
-        let mut by_thread = all.filter(|it| it.from == thread && it.last >= a);
-        by_thread.find(|it| past.get(&it.to).is_some_and(|&latest| latest >= it.first)).copied()
+        let signals = self.before(order, b);
+        // Its own signal, or one of a thread that came after it.
+        let own = signals.iter().find(|it| it.from == thread && it.last >= a);
+        let comes_after = |it: &&HandOn| {
+            let before = self.past(order, it.recorded);
+            before.get(&thread).is_some_and(|&latest| latest >= a)
+        };
+        own.or_else(|| signals.iter().find(comes_after)).copied()
     }
 
     /// The latest segment of each thread that was over when `segment` began, by what orders threads and by signals.

@@ -37,7 +37,7 @@ use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::Modules;
 pub use class_group::ClassGroup;
 pub use classes::Classes;
-pub use handed_on::HandedOn;
+pub use handed_on::{HandOn, HandedOn};
 pub use key::ClassKey;
 pub use lock_ref::LockRef;
 pub use naming::{code_of, place_key, place_of, short_place};

@@ -185,3 +185,13 @@ fn a_condition_wait_takes_its_mutex_again_on_the_way() {
         kept("T2: T(A) CW(A,c) CE(A) U(A) BA(K)\nT3: L(A) BA(K) BP(K)\nT2: BP(K)\nT3: U(A)");
     assert_eq!(tried, found);
 }
+
+/// A thread that was woken by one that has had the lock does not keep it from that in this run.
+#[test]
+fn a_signal_keeps_apart_who_meet_at_a_barrier() {
+    let found = kept(
+        "T3: L(Q) CW(Q,c)\nT2: L(A) U(A) CS(c) BA(K)\nT3: CE(Q) U(Q) L(A) BA(K) BP(K) U(A)\nT2: BP(K)",
+    );
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("possible circular-dependency: A "), "{found:?}");
+}

@@ -164,3 +164,44 @@ fn signals_keep_apart_through_other_threads() {
         T4: L(B) L(A) U(A) U(B)";
     assert_eq!(verdict(story), ["possible circular-dependency: A B"]);
 }
+
+/// The signal is one of a thread that was created after the first path.
+#[test]
+fn signals_keep_apart_what_came_before_the_signaller() {
+    let story = "
+        T2: L(Q) CW(Q,c)
+        T0: L(B) L(A) U(A) U(B) F(T1)
+        T1: CS(c)
+        T2: CE(Q) U(Q) L(A) L(B) U(B) U(A)";
+    assert_eq!(verdict(story), ["possible circular-dependency: A B"]);
+}
+
+/// What the signaller does after the signal, in a hold that it had before: the woken thread has had that lock since.
+#[test]
+fn a_hold_around_the_signal_is_over_once_the_lock_was_had() {
+    let story = |before: &str, after: &str| {
+        format!(
+            "T2: L(Q) CW(Q,c)
+             T1: {before} CS(c) L(B) U(B) U(A) {after}
+             T2: CE(Q) U(Q) L(A) U(A) L(B) L(A) U(A) U(B)"
+        )
+    };
+    assert_eq!(verdict(&story("L(A)", "")), ["possible circular-dependency: B A"]);
+    // It comes once more, which nothing orders.
+    assert_eq!(verdict(&story("L(A)", "L(A) L(B) U(B) U(A)")), ["likely circular-dependency: B A"]);
+    // The thread may have had the lock before the signaller took it.
+    let later = "T2: L(Q) CW(Q,c)
+         T1: CS(c) L(A) L(B) U(B) U(A)
+         T2: CE(Q) U(Q) L(A) U(A) L(B) L(A) U(A) U(B)";
+    assert_eq!(verdict(later), ["likely circular-dependency: B A"]);
+}
+
+/// The mutex of the wait is such a lock.
+#[test]
+fn a_hold_of_the_waits_mutex_is_over_when_the_wait_is() {
+    let story = "
+        T2: L(A) CW(A,c)
+        T1: L(A) CS(c) L(B) U(B) U(A)
+        T2: CE(A) U(A) L(B) L(A) U(A) U(B)";
+    assert_eq!(verdict(story), ["possible circular-dependency: B A"]);
+}

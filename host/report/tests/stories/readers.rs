@@ -112,3 +112,20 @@ fn upgradable_readers_exclude_each_other() {
     let hangs = "rwlock X Y\nT1: UR(X)\nT2: UR(Y) BUR(X)\nT1: BUR(Y)";
     assert_eq!(verdict(hangs), ["deadlocked circular-dependency: Y X"]);
 }
+
+/// The writer was done before the reader was woken.
+#[test]
+fn a_signal_keeps_writers_away_in_this_run_only() {
+    let story = |writes: &str, again: &str| {
+        format!(
+            "writers A
+             T2: L(Q) CW(Q,c)
+             T1: {writes} CS(c)
+             T2: CE(Q) U(Q) R(A) R(A) U(A) U(A)
+             {again}"
+        )
+    };
+    let recursive = "recursive-locking: A";
+    assert_eq!(verdict(&story("W(A) U(A)", "")), [format!("possible {recursive}")]);
+    assert_eq!(verdict(&story("W(A) U(A)", "T1: W(A) U(A)")), [format!("likely {recursive}")]);
+}

@@ -30,4 +30,9 @@ pub enum Again {
         /// A thread that writes it and may come there.
         writer: Option<ThreadInfo>,
     },
+    /// The same, but the writer was done before, or began afterwards, only because a signal woke a thread.
+    WriterKeptApart {
+        /// The writer.
+        writer: ThreadInfo,
+    },
 }

@@ -37,7 +37,7 @@ pub enum Evidence {
         /// The early and the late one.
         steps: [usize; 2],
         /// The thread that signalled, and the one that woke.
-        threads: Option<[ThreadInfo; 2]>,
+        threads: [ThreadInfo; 2],
         /// Where the signal was made.
         place: Option<String>,
     },

@@ -15,6 +15,7 @@ pub(crate) mod least_obstacle;
 pub(crate) mod precedence;
 pub(crate) mod seats;
 pub(crate) mod waiting_writer;
+pub(crate) mod woken_holds;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
@@ -27,7 +28,7 @@ use self::precedence::{Contradiction, Precedence};
 use self::seats::Seats;
 use self::waiting_writer::{Writer, Writers, readers};
 use crate::lockdep::search::budget::Budget;
-use crate::model::{Model, shared};
+use crate::model::{HandOn, Model, shared};
 use crate::view::occurrence::{Acquisition, Context};
 
 /// Threads and segments kept for one shape; beyond that they count as not recorded.
@@ -63,7 +64,7 @@ pub enum Obstacle {
     /// sure.
     Between(usize),
     /// Step `.0` came before step `.1` in this run, by a signal that need not have been waited for.
-    HandedOn(usize, usize),
+    HandedOn(usize, usize, HandOn),
     /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which one is not
     /// recorded.
     Doubt(usize, usize, u32),
@@ -341,14 +342,15 @@ impl<'m, 'a> Judge<'m, 'a> {
             return Some((own, acquisitions));
         }
         if let Some(acquisitions) = self.choose(shapes, Demand::Complete, looks) {
-            let handed_on = self.handed_on(&acquisitions).map(|(i, j)| Obstacle::HandedOn(i, j));
-            let more = handed_on.filter(|handed_on| own.compare(*handed_on).is_lt());
-            let obstacle = more.unwrap_or(own);
+            // Where no two of them were kept apart by a signal, a writer was.
+            let more = self
+                .handed_on(&acquisitions)
+                .or_else(|| has_signals.then(|| self.between(&acquisitions)));
+            let obstacle = more.filter(|more| own.compare(*more).is_lt()).unwrap_or(own);
             return better(obstacle).then_some((obstacle, acquisitions));
         }
         if let Some(acquisitions) = self.choose(shapes, Demand::Concurrent, looks) {
-            let reader = readers(self.model, &acquisitions).first().map_or(0, |reader| reader.0);
-            let between = Obstacle::Between(reader);
+            let between = self.between(&acquisitions);
             let obstacle = if own.compare(between).is_lt() { between } else { own };
             return better(obstacle).then_some((obstacle, acquisitions));
         }
@@ -371,6 +373,11 @@ impl<'m, 'a> Judge<'m, 'a> {
             shapes.iter().map(|shape| shape.acquirers[0]).collect();
         let single = same_thread(&acquisitions);
         better(single).then_some((single, acquisitions))
+    }
+
+    /// No writer is sure to be able to come between what these read and hold as readers.
+    fn between(&self, acquisitions: &[Acquisition]) -> Obstacle {
+        Obstacle::Between(readers(self.model, acquisitions).first().map_or(0, |reader| reader.0))
     }
 
     /// The first certain gate among the shapes, or else a semaphore with too few seats, or else the first doubtful gate.
@@ -423,10 +430,16 @@ impl<'m, 'a> Judge<'m, 'a> {
     }
 
     /// A recorded writer that can wait for the lock of `read` while all of `acquisitions` wait, the
-    /// surest.
+    /// surest, if possible one that no signal kept from that in this run.
     pub fn writer(&self, read: &Node, acquisitions: &[Acquisition]) -> Option<Writer> {
         let writers = self.writers.get_or_init(|| Writers::new(self.model));
-        writers.of(read).find(|writer| self.can_join(writer, acquisitions)).copied()
+        let all = || writers.of(read).filter(|writer| self.can_join(writer, acquisitions));
+        all().find(|writer| self.is_apart(writer, acquisitions)).or_else(|| all().next()).copied()
+    }
+
+    /// No signal had the writer come before or after one of these in this run.
+    pub fn is_apart(&self, writer: &Writer, acquisitions: &[Acquisition]) -> bool {
+        !acquisitions.iter().any(|it| self.is_handed_on(it, &writer.acquisition))
     }
 
     /// Whether all of these may be where they are at the same time, with no lock held by two of
@@ -473,14 +486,14 @@ impl<'m, 'a> Judge<'m, 'a> {
 
     /// Whether wherever one of `acquisitions` reads what the next holds as a reader, a writer can
     /// come between.
-    fn is_complete(&self, acquisitions: &[Acquisition]) -> bool {
+    fn is_complete(&self, acquisitions: &[Acquisition], demand: Demand) -> bool {
         let readers = readers(self.model, acquisitions);
         if readers.is_empty() {
             return true;
         }
         let writers = self.writers.get_or_init(|| Writers::new(self.model));
         let mut involved = acquisitions.to_vec();
-        self.complete(writers, &readers, &mut involved)
+        self.complete(writers, &readers, &mut involved, demand)
     }
 
     fn complete(
@@ -488,14 +501,16 @@ impl<'m, 'a> Judge<'m, 'a> {
         writers: &Writers,
         readers: &[(usize, Node)],
         involved: &mut Vec<Acquisition>,
+        demand: Demand,
     ) -> bool {
         let [(_, read), others @ ..] = readers else { return true };
         writers.of(read).take_while(|writer| writer.is_sure).any(|writer| {
-            if !self.can_join(writer, involved) {
+            let is_apart = demand != Demand::Apart || self.is_apart(writer, involved);
+            if !is_apart || !self.can_join(writer, involved) {
                 return false;
             }
             involved.push(writer.acquisition);
-            let complete = self.complete(writers, others, involved);
+            let complete = self.complete(writers, others, involved, demand);
             involved.pop();
             complete
         })
@@ -515,7 +530,7 @@ impl<'m, 'a> Judge<'m, 'a> {
                 && a.thread != 0
                 && b.thread != 0
                 && (demand == Demand::Distinct || self.can_meet(a, b))
-                && (demand != Demand::Apart || self.came_before(a, b).is_none())
+                && (demand != Demand::Apart || !self.is_handed_on(a, b))
         };
         let mut at = vec![0];
         while let Some(&i) = at.last() {
@@ -541,7 +556,7 @@ impl<'m, 'a> Judge<'m, 'a> {
                     || demand == Demand::Lenient
                     || ended_holds::over(self.model, &acquisitions).is_none()
                         && self.contradiction(&acquisitions).is_none();
-                if may_be && (!is_complete || self.is_complete(&acquisitions)) {
+                if may_be && (!is_complete || self.is_complete(&acquisitions, demand)) {
                     return Some(acquisitions);
                 }
                 looks.take(LOOKS_PER_WRITER);
@@ -553,21 +568,28 @@ impl<'m, 'a> Judge<'m, 'a> {
         None
     }
 
-    /// Which of two steps came before the other in this run, by a signal: 0 or 1.
-    fn came_before(&self, a: &Acquisition, b: &Acquisition) -> Option<usize> {
-        let (order, handed_on) = (&self.model.order, &self.model.handed_on);
-        let before = |a: &Acquisition, b: &Acquisition| {
-            handed_on.between(order, a.segment, b.segment).is_some()
-        };
-        if before(a, b) { Some(0) } else { before(b, a).then_some(1) }
+    /// A signal had one of the two come before the other in this run.
+    fn is_handed_on(&self, a: &Acquisition, b: &Acquisition) -> bool {
+        [(a, b), (b, a)].into_iter().any(|(a, b)| self.signal_between(a, b).is_some())
     }
 
-    /// Two steps of which one came before the other in this run, that one first.
-    fn handed_on(&self, acquisitions: &[Acquisition]) -> Option<(usize, usize)> {
-        let mut pairs = (1..acquisitions.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
-        pairs.find_map(|(i, j)| match self.came_before(&acquisitions[i], &acquisitions[j])? {
-            0 => Some((i, j)),
-            _ => Some((j, i)),
+    /// The signal by which `a` came before `b` in this run, if one did.
+    fn signal_between(&self, a: &Acquisition, b: &Acquisition) -> Option<HandOn> {
+        let (model, handed_on) = (self.model, &self.model.handed_on);
+        if handed_on.is_empty() {
+            return None;
+        }
+        let direct = handed_on.between(&model.order, a.segment, b.segment);
+        direct.or_else(|| woken_holds::over(model, self.precedence(), a, b))
+    }
+
+    /// Two steps of which one came before the other in this run, by a signal: [`Obstacle::HandedOn`].
+    pub fn handed_on(&self, acquisitions: &[Acquisition]) -> Option<Obstacle> {
+        let n = acquisitions.len();
+        let mut pairs = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|(i, j)| i != j);
+        pairs.find_map(|(i, j)| {
+            let signal = self.signal_between(&acquisitions[i], &acquisitions[j])?;
+            Some(Obstacle::HandedOn(i, j, signal))
         })
     }
 
@@ -592,8 +614,11 @@ impl<'m, 'a> Judge<'m, 'a> {
     }
 
     fn contradiction(&self, acquisitions: &[Acquisition]) -> Option<Contradiction> {
-        let precedence = self.precedence.get_or_init(|| Precedence::new(self.model));
-        precedence.contradiction(self.model, acquisitions)
+        self.precedence().contradiction(self.model, acquisitions)
+    }
+
+    fn precedence(&self) -> &Precedence {
+        self.precedence.get_or_init(|| Precedence::new(self.model))
     }
 }
 

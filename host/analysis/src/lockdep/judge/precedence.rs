@@ -254,6 +254,24 @@ impl Precedence {
         })
     }
 
+    /// Whether a thread has taken the lock of `held`, in its segment `from` (thread and segment) or later, before `until`.
+    pub(super) fn is_taken_between(
+        &self,
+        model: &Model<'_>,
+        held: &Node,
+        (thread, from): (u32, u32),
+        until: &Acquisition,
+    ) -> bool {
+        let exactly = self.by_inst.get(&held.inst);
+        let all = exactly.into_iter().chain(self.by_class.get(&held.class)).flatten();
+        all.take(MOST_TAKEN).any(|taken| {
+            taken.segment >= from
+                && model.order.thread(taken.segment) == Some(thread)
+                && model.trie.node(taken.node).is_some_and(|node| excludes(node, held))
+                && self.is_past(model, &[*until], taken)
+        })
+    }
+
     /// When an acquisition was first made, among those of its segment.
     fn order_of(&self, model: &Model<'_>, acquisition: &Acquisition) -> u32 {
         let id = acquisition.context.acquired;
@@ -271,7 +289,7 @@ impl Precedence {
     }
 
     /// The segment in which the hold of a lock began that is held in `segment`.
-    fn begin(&self, model: &Model<'_>, segment: u32, held: &Node) -> Option<u32> {
+    pub(super) fn begin(&self, model: &Model<'_>, segment: u32, held: &Node) -> Option<u32> {
         let is_unsure = [held.inst, 0].iter().any(|&of| self.unsure.contains(&(held.class, of)));
         let kind = model.classes.kind(held.class);
         let is_mutex =

@@ -12,17 +12,18 @@
 //! Which threads come is sure only if no more than the barrier is for were seen to come. Unrecorded
 //! rounds are not looked at.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::rows::{Node, Segment, Sync, mode, node_flag, segment_kind, sync_kind};
 
 use super::chains::{Chains, single_locks};
-use super::circular::orders_threads;
+use super::circular::{handed_on, orders_threads};
 use super::deadlocks;
 use crate::finding::coverage::{Note, Search::LockCycles};
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, barrier, cycle, doubt};
 use crate::finding::{Details, Finding, Grade, Kind};
-use crate::lockdep::judge::Judge;
+use crate::lockdep::judge::{Judge, Obstacle};
 use crate::model::given_up::GivenUp;
 use crate::model::{LockRef, Model};
 use crate::view::candidate::Candidate;
@@ -53,6 +54,8 @@ struct Kept {
     grade: Grade,
     /// The first step that may back out.
     timed: Option<usize>,
+    /// A signal kept two steps apart in this run ([`Obstacle::HandedOn`]).
+    handed_on: Option<Obstacle>,
 }
 
 /// The call sites of the lock that is kept, of the wait, and of what leads there.
@@ -188,17 +191,19 @@ impl<'m, 'a> Search<'m, 'a> {
         let acquired = |step: &Acquisition| node(step.context.acquired);
         let timed = steps.iter().position(|step| acquired(step).mode & mode::TIMED != 0);
         let is_sure = is_sure && !self.judge.is_unsure(&steps);
-        let grade = match is_sure && timed.is_none() {
+        let handed_on = self.judge.handed_on(&steps);
+        let grade = match is_sure && timed.is_none() && handed_on.is_none() {
             true => Grade::Likely,
             false => Grade::Possible,
         };
         let kept = node(steps[0].context.held).site;
         let sites = std::iter::once(kept).chain(steps.iter().map(|step| acquired(step).site));
-        let new = Kept { addr, grade, timed, steps: Vec::new() };
-        let known =
-            self.found.entry(sites.collect()).or_insert(Kept { steps: steps.clone(), ..new });
-        if grade < known.grade {
-            *known = Kept { addr, grade, timed, steps };
+        let sites: Sites = sites.collect();
+        let new = Kept { steps, addr, grade, timed, handed_on };
+        match self.found.entry(sites) {
+            Entry::Vacant(entry) => _ = entry.insert(new),
+            Entry::Occupied(mut known) if grade < known.get().grade => _ = known.insert(new),
+            Entry::Occupied(_) => {}
         }
     }
 }
@@ -321,6 +326,9 @@ fn candidate(view: &ProcessView<'_, '_>, kept: &Kept) -> Candidate {
             ]);
         }
         (_, Some(step)) => evidence.push(Evidence::Doubt(doubt::Evidence::Timeout { step })),
+        _ if let Some(Obstacle::HandedOn(early, late, signal)) = kept.handed_on => {
+            evidence.push(handed_on(model, [early, late], signal));
+        }
         _ => evidence.push(Evidence::Barrier(barrier::Evidence::OthersCome { barrier: BARRIER })),
     }
     let step = |(i, acquisition)| view.step(&involved, acquisition, (i + 1) % n);

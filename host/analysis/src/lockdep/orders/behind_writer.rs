@@ -9,15 +9,19 @@ use crate::model::Model;
 use crate::view::occurrence::Acquisition;
 
 /// What comes of reading the lock of `read` again that `acquisition` reads: sure only where a
-/// thread is sure to be able to wait to write it meanwhile.
+/// thread is sure to be able to wait to write it meanwhile, and no signal kept it from that in this run.
 pub fn behind_writer(
     model: &Model<'_>,
     judge: &Judge<'_, '_>,
     read: &Node,
     acquisition: &Acquisition,
 ) -> (Grade, Again) {
-    let writer = judge.writer(read, &[*acquisition]).filter(|writer| writer.is_sure);
-    let writer = writer.map(|writer| model.thread(writer.acquisition.thread));
-    let grade = if writer.is_some() { Grade::Likely } else { Grade::Possible };
-    (grade, Again::WriterBetween { writer })
+    let Some(writer) = judge.writer(read, &[*acquisition]).filter(|writer| writer.is_sure) else {
+        return (Grade::Possible, Again::WriterBetween { writer: None });
+    };
+    let by = model.thread(writer.acquisition.thread);
+    match judge.is_apart(&writer, &[*acquisition]) {
+        true => (Grade::Likely, Again::WriterBetween { writer: Some(by) }),
+        false => (Grade::Possible, Again::WriterKeptApart { writer: by }),
+    }
 }

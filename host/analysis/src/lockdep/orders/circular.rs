@@ -16,7 +16,7 @@ use crate::lockdep::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
 use crate::lockdep::search::budget::Budget;
 use crate::lockdep::search::cycles::{Limits, MOST_COMPARED, Visitor, Work, shortest_first};
 use crate::lockdep::search::graph::{Part, parts};
-use crate::model::{LockRef, Model, thread_of};
+use crate::model::{HandOn, LockRef, Model, thread_of};
 use crate::progress::{Progress, Stage};
 use crate::view::candidate::{Candidate, ring};
 use crate::view::occurrence::{Acquisition, Level};
@@ -442,7 +442,7 @@ impl Found {
             Obstacle::Torn => Obstacle::Torn,
             Obstacle::Late(i) => Obstacle::Late(turned(i)),
             Obstacle::Between(i) => Obstacle::Between(turned(i)),
-            Obstacle::HandedOn(i, j) => Obstacle::HandedOn(turned(i), turned(j)),
+            Obstacle::HandedOn(i, j, by) => Obstacle::HandedOn(turned(i), turned(j), by),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
             Obstacle::Seats(by) => Obstacle::Seats(by),
@@ -463,6 +463,15 @@ pub fn orders_threads(model: &Model<'_>) -> Vec<OrderedBy> {
     all.extend(has(sync_kind::BARRIER).then_some(OrderedBy::Barrier));
     all.extend(has(sync_kind::SEMAPHORE).then_some(OrderedBy::Post));
     all
+}
+
+/// The first of two steps came before the second by a signal that need not have been waited for.
+pub fn handed_on(model: &Model<'_>, steps: [usize; 2], signal: HandOn) -> Evidence {
+    Evidence::Doubt(doubt::Evidence::HandedOn {
+        steps,
+        threads: [signal.from, signal.to].map(|thread| model.thread(thread)),
+        place: model.short_place(signal.stack),
+    })
 }
 
 /// Why the grade is what it is.
@@ -501,14 +510,8 @@ pub fn evidence(
         Obstacle::Between(step) => {
             all.push(Evidence::Doubt(doubt::Evidence::NoWriter { lock: (step + 1) % n }))
         }
-        Obstacle::HandedOn(early, late) => {
-            let [a, b] = [early, late].map(|step| acquisitions[step].segment);
-            let signal = model.handed_on.between(&model.order, a, b);
-            all.push(Evidence::Doubt(doubt::Evidence::HandedOn {
-                steps: [early, late],
-                threads: signal.map(|it| [it.from, it.to].map(|thread| model.thread(thread))),
-                place: signal.and_then(|it| model.short_place(it.stack)),
-            }));
+        Obstacle::HandedOn(early, late, signal) => {
+            all.push(handed_on(model, [early, late], signal));
         }
         Obstacle::Doubt(i, j, node) => {
             let class = LockRef { inst: 0, ..view.lock_of(node) };

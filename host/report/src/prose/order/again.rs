@@ -43,6 +43,9 @@ pub fn again(again: &Again) -> String {
         Again::WriterBetween { writer: None } => {
             "a writer that comes between the two readings blocks both".to_owned()
         }
+        Again::WriterKeptApart { writer } => format!(
+            "a writer that comes between the two readings blocks both; a wake-up kept {writer} from that in this run"
+        ),
     }
 }
 

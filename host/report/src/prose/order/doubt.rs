@@ -35,15 +35,11 @@ impl Lines for Evidence {
             Self::NoWriter { lock: of } => {
                 format!("no recorded thread is sure to be able to write {} meanwhile", lock(*of))
             }
-            Self::HandedOn { steps: [early, late], threads, place } => {
-                let woken = threads.as_ref().map_or_else(String::new, |[from, to]| {
-                    let at =
-                        place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-                    format!(": {from} woke {to}{at}")
-                });
+            Self::HandedOn { steps: [early, late], threads: [from, to], place } => {
+                let at = place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
                 return vec![
                     format!(
-                        "{} was done before {} began in this run{woken}",
+                        "{} was done before {} began in this run: {from} woke {to}{at}",
                         thread(*early),
                         thread(*late)
                     ),

@@ -99,6 +99,12 @@ fn in_handler(what: &InHandler) -> String {
                 None => why.to_owned(),
             };
         }
+        InHandler::Again(Again::WriterKeptApart { writer }) => {
+            return format!(
+                "the handler then waits behind any writer that waits for its own thread; a wake-up kept {writer} from that \
+                 in this run"
+            );
+        }
         InHandler::Again(Again::Blocks) => "the handler then waits for its own thread, for ever",
         InHandler::Again(Again::ErrorCheck) => {
             "the mutex checks for this: the call fails with EDEADLK"
