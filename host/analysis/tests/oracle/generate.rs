@@ -27,6 +27,8 @@ pub enum Extra {
     Once,
     /// A semaphore with two seats or three.
     Seats,
+    /// A robust mutex, with which a thread ends.
+    Death,
 }
 
 /// A random run; the same for the same seed.
@@ -59,6 +61,8 @@ fn attempt(rng: &mut Rng, extra: Extra) -> Option<Run> {
         generator.once(&mut threads)?;
     } else if extra == Extra::Seats {
         generator.seats(&mut threads)?;
+    } else if extra == Extra::Death {
+        generator.death(&mut threads);
     } else {
         if has_semaphore {
             generator.semaphore(&mut threads);
@@ -234,6 +238,38 @@ impl Generator<'_> {
         (users > seats).then_some(())
     }
 
+    /// Has a thread end with a robust mutex, which others take, one of them because of that.
+    fn death(&mut self, threads: &mut [Vec<Step>]) {
+        let lock = self.locks.len();
+        self.locks.push(Lock { name: "R".into(), kind: Kind::Robust });
+        let owner = self.rng.below(threads.len());
+        let heir = (owner + 1 + self.rng.below(threads.len() - 1)) % threads.len();
+        self.within(&mut threads[heir], lock, How::OwnerDied);
+        for steps in threads.iter_mut() {
+            if self.rng.chance(40) {
+                self.within(steps, lock, How::Wait);
+            }
+        }
+        // What the owner does with the mutex held: its last section, or nothing.
+        let steps = &mut threads[owner];
+        let last = outermost(steps).last().map(|&(begin, _)| begin);
+        let at = last.filter(|_| self.rng.chance(60)).unwrap_or(steps.len());
+        self.ids += 1;
+        let take = Op::Acquire { lock, how: How::Wait, read: false, id: self.ids };
+        steps.insert(at, Step { op: take, site: None });
+    }
+
+    /// Has a thread do some of its steps with `lock` held.
+    fn within(&mut self, steps: &mut Vec<Step>, lock: usize, how: How) {
+        let end = self.place(steps);
+        let begin = self.place(&steps[..end]);
+        self.ids += 1;
+        let id = self.ids;
+        let take = Op::Acquire { lock, how, read: false, id };
+        steps.insert(end, Step { op: Op::Release { lock, id }, site: None });
+        steps.insert(begin, Step { op: take, site: None });
+    }
+
     /// Has a thread post a semaphore that another waits for, once or twice. (With several posters
     /// the order is known of each wait, but not that of two posts neither can have been if two
     /// threads wait in a cycle before them.)
@@ -401,7 +437,7 @@ fn observe_once(mut run: Run, waits_first: bool, rng: &mut Rng) -> Option<Run> {
             }
         });
         let enabled: Vec<usize> =
-            (0..state.len()).filter(|&thread| search.is_enabled(&state, thread)).collect();
+            (0..state.len()).filter(|&thread| search.is_as_in_run(&state, thread)).collect();
         if run.threads.iter().zip(&state).all(|(steps, &at)| steps.len() == at) {
             return Some(run);
         }

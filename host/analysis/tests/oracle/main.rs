@@ -22,7 +22,8 @@
 //!   `possible` if the other signals one with that held, and may announce its end;
 //! - *nothing is cried*: for each finding graded `likely` those threads can come to wait for those
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
-//!   repeat.rs). How many need that is counted.
+//!   repeat.rs). How many need that is counted. So is how many cannot come to pass if what threads tell each other
+//!   orders them, as the items of a queue do: of those that waited for it, hardly any may be left.
 //!
 //! A thread that waits at a barrier waits for each thread that has not come. A cycle through a barrier must be found if
 //! one thread waits there and the others wait for locks. Other cycles through it must not be reported.
@@ -31,6 +32,9 @@
 //! first, that interleaving is none of the run's. While it runs, other callers wait for that thread. Cycles through
 //! it are not looked for where one lock is known by its class alone, as a joined thread took it with
 //! nothing held.
+//!
+//! A thread may end with a robust mutex. The thread that takes it next and learns of that does so after its end, in each
+//! interleaving. A thread that takes it without learning of a death may do so in any.
 //!
 //! And of waits for what another thread tells, with a lock kept that this one takes first: see
 //! wakeups.rs.

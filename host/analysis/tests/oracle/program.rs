@@ -12,6 +12,8 @@ pub enum Kind {
     /// One that prefers writers: a writer that waits holds readers up.
     Writers,
     Spin,
+    /// A mutex whose owner may end with it.
+    Robust,
     /// A control of `pthread_once`.
     Once,
     /// A semaphore that begins at so many, more than one.
@@ -41,6 +43,8 @@ pub enum How {
     Timed,
     /// By a trylock that succeeds.
     Try,
+    /// It is waited for, and its last owner has ended with it (EOWNERDEAD).
+    OwnerDied,
 }
 
 /// One step of a thread. `id` ties an end to its beginning.
@@ -193,6 +197,7 @@ impl Run {
                 Kind::Readers => "rwlock",
                 Kind::Writers => "writers",
                 Kind::Spin => "spin",
+                Kind::Robust => "robust",
                 Kind::Once => "once",
                 Kind::Counting(seats) => &format!("seats {seats}"),
             };
@@ -226,17 +231,28 @@ impl Run {
             let step = self.threads[thread][at[thread]];
             at[thread] += 1;
             let letters = self.letters(step.op);
-            if letters.is_empty() {
-                continue;
+            if !letters.is_empty() {
+                text.push(' ');
+                text.push_str(&letters);
+                if let Some(site) = step.site {
+                    let _ = write!(text, "@{site}");
+                }
             }
-            text.push(' ');
-            text.push_str(&letters);
-            if let Some(site) = step.site {
-                let _ = write!(text, "@{site}");
+            if at[thread] == self.threads[thread].len() && self.dies(thread) {
+                text.push_str(" EX");
             }
         }
         text.push('\n');
         text
+    }
+
+    /// The thread ends with a lock held.
+    pub fn dies(&self, thread: usize) -> bool {
+        let steps = &self.threads[thread];
+        let is_released = |id: usize| {
+            steps.iter().any(|step| matches!(step.op, Op::Release { id: other, .. } if other == id))
+        };
+        steps.iter().any(|step| matches!(step.op, Op::Acquire { id, .. } if !is_released(id)))
     }
 
     fn letters(&self, op: Op) -> String {
@@ -250,6 +266,7 @@ impl Run {
                     (How::Wait, false) => "L",
                     (How::Timed, true) => "DR",
                     (How::Timed, false) => "D",
+                    (How::OwnerDied, _) => "LD",
                     (How::Try, true) => "TR",
                     (How::Try, false) => "T",
                 };

@@ -35,7 +35,7 @@ fn outcome(removal: Removal, programs: u64) -> Outcome {
     let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
     let mut outcome = Outcome::default();
     for i in 0..programs {
-        for extra in [Extra::Events, Extra::Once] {
+        for extra in [Extra::Events, Extra::Once, Extra::Death] {
             let run = generated(seed, i, extra);
             outcome.add(&format!("program {i} of seed {seed}, {extra:?}"), &run, removal);
         }

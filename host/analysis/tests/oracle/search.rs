@@ -100,16 +100,36 @@ impl<'r> Search<'r> {
         self.is_enabled_by(state, thread, Waking::Told)
     }
 
+    /// Whether the thread can take its next step, and learns of a death in it as it did in the run.
+    ///
+    /// Which of several threads learns of a death may be another in each interleaving, and programs do mostly the same
+    /// then. So the interleavings that are looked at need not agree with the run in that.
+    pub fn is_as_in_run(&self, state: &[usize], thread: usize) -> bool {
+        let learns_rightly = match self.op(state, thread) {
+            Some(Op::Acquire { lock, how, .. }) if self.run.locks[lock].kind == Kind::Robust => {
+                let is_it = |op: &Op| matches!(*op, Op::Acquire { lock: l, how: How::OwnerDied, .. } if l == lock);
+                let learned = self.count(|thread, steps| &steps[..state[thread]], is_it);
+                (how == How::OwnerDied) == (self.dead_owners(state, lock) > learned)
+            }
+            _ => true,
+        };
+        learns_rightly && self.is_enabled(state, thread)
+    }
+
     fn is_enabled_by(&self, state: &[usize], thread: usize, waking: Waking) -> bool {
         if !self.has_started(state, thread) {
             return false;
         }
         match self.op(state, thread) {
             None => false,
-            Some(Op::Acquire { lock, read, .. }) => {
+            Some(Op::Acquire { lock, how, read, .. }) => {
                 let holders = self.holders(state, thread, lock, read).len();
                 match self.run.locks[lock].kind {
                     Kind::Counting(seats) => holders < seats,
+                    // A thread learns of a death after it.
+                    Kind::Robust if how == How::OwnerDied => {
+                        holders == 0 && self.dead_owners(state, lock) > 0
+                    }
                     _ => holders == 0,
                 }
             }
@@ -125,7 +145,7 @@ impl<'r> Search<'r> {
                 };
                 is_woken && self.holders(state, thread, lock, false).is_empty()
             }
-            Some(Op::Join(other)) => state[other] == self.run.threads[other].len(),
+            Some(Op::Join(other)) => self.has_ended(state, other),
             Some(Op::Pass(barrier)) => {
                 let is_it = |&op: &Op| op == Op::Arrive(barrier);
                 self.count(|_, steps| steps, is_it) == self.count(|t, s| &s[..state[t]], is_it)
@@ -198,11 +218,24 @@ impl<'r> Search<'r> {
         threads.flat_map(|(t, steps)| of(t, steps)).filter(|step| is_it(&step.op)).count()
     }
 
+    /// Threads that have ended with the lock.
+    fn dead_owners(&self, state: &[usize], lock: usize) -> usize {
+        let has_died = |&thread: &usize| {
+            let held = &self.held[thread][state[thread]];
+            self.has_ended(state, thread) && held.iter().any(|held| held.lock == lock)
+        };
+        (0..state.len()).filter(has_died).count()
+    }
+
+    fn has_ended(&self, state: &[usize], thread: usize) -> bool {
+        state[thread] == self.run.threads[thread].len()
+    }
+
     /// Threads that hold `lock` in a way that keeps `thread` from it, itself included.
     fn holders(&self, state: &[usize], thread: usize, lock: usize, read: bool) -> Vec<usize> {
         let mine = self.run.locks[lock].kind == Kind::Recursive;
         let in_the_way = |&other: &usize| {
-            !(mine && other == thread)
+            !(mine && other == thread || self.has_ended(state, other))
                 && self.held[other][state[other]]
                     .iter()
                     .any(|h| h.lock == lock && !(h.read && read))
@@ -222,7 +255,7 @@ impl<'r> Search<'r> {
             }
             Op::Acquire { lock, how, read, .. } => (lock, read, how == How::Timed),
             Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => (lock, false, false),
-            Op::Join(other) if state[other] == self.run.threads[other].len() => return None,
+            Op::Join(other) if self.has_ended(state, other) => return None,
             Op::Join(other) => {
                 let lock = end_of(self.run, other);
                 let steps = &self.run.threads[thread][..state[thread]];
@@ -331,6 +364,14 @@ impl<'r> Search<'r> {
                 *sure &= as_in_run.get(cycle).copied().unwrap_or(false);
             }
         }
+        found
+    }
+
+    /// The cycles that can be reached if what threads tell each other orders them, as it does where a queue or a flag goes with
+    /// the condition variable.
+    pub fn cycles_as_told(&self) -> BTreeMap<Cycle, bool> {
+        let mut found = BTreeMap::new();
+        self.explore(Waking::Told, |state| self.cycles_of(state, &mut found));
         found
     }
 
@@ -582,7 +623,7 @@ pub fn is_possible(run: &Run) -> bool {
     let Some(search) = Search::new(run) else { return false };
     let mut state = vec![0; run.threads.len()];
     for (i, &thread) in run.order.iter().enumerate() {
-        if !search.is_enabled(&state, thread) {
+        if !search.is_as_in_run(&state, thread) {
             return false;
         }
         if let Some(Op::SleepBegin { slept, .. }) = search.op(&state, thread)
