@@ -2,3 +2,4 @@
 
 pub mod machine;
 pub mod stats;
+pub mod two_samples;

@@ -4,10 +4,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::harness::{FOUND, Run, Scratch, build, ledgers, run, tool};
+use crate::harness::{FOUND, Run, Scratch, build, is_whole, ledgers, run, tool};
 
-/// Directories of three measured runs, which hold their lock for so long.
-fn measured(scratch: &Scratch, name: &str, program: &Path, hold_us: u64) -> Vec<PathBuf> {
+/// Directories of so many measured runs, which hold their lock for so long.
+fn measured(
+    scratch: &Scratch,
+    name: &str,
+    program: &Path,
+    hold_us: u64,
+    runs: usize,
+) -> Vec<PathBuf> {
     let of_run = |number: usize| {
         let folder = scratch.join(format!("{name}-{number}"));
         let mut command = tool();
@@ -16,7 +22,7 @@ fn measured(scratch: &Scratch, name: &str, program: &Path, hold_us: u64) -> Vec<
         assert_eq!(run(command).code(), 0);
         ledgers(&folder)[0].parent().unwrap().to_owned()
     };
-    (0..3).map(of_run).collect()
+    (0..runs).map(of_run).collect()
 }
 
 fn diff(options: &[&str], before: &[PathBuf], after: &[PathBuf]) -> Run {
@@ -29,7 +35,7 @@ fn diff(options: &[&str], before: &[PathBuf], after: &[PathBuf]) -> Run {
 fn longer_holds_are_found_and_fail_if_asked_to() {
     let scratch = Scratch::new();
     let program = build("meter_diff.c", &[]);
-    let before = measured(&scratch, "before", &program, 200);
+    let before = measured(&scratch, "before", &program, 200, 3);
     let json = scratch.join("diff.json");
     let json = ["--json", json.to_str().unwrap()];
     let hold = || {
@@ -40,7 +46,7 @@ fn longer_holds_are_found_and_fail_if_asked_to() {
     // However long a busy machine lets sleepers sleep: no run before has three times their mean,
     // and no sleep is shorter than asked for.
     let longer_us = (hold()["before"].as_f64().unwrap() / 1e3) as u64 * 20;
-    let after = measured(&scratch, "after", &program, longer_us);
+    let after = measured(&scratch, "after", &program, longer_us, 3);
 
     let shown = diff(&json, &before, &after);
     assert_eq!(shown.code(), 0, "{}", shown.stderr);
@@ -75,10 +81,70 @@ fn longer_holds_are_found_and_fail_if_asked_to() {
     let shown_again = diff(&[], &before_runs, &after_runs);
     assert_eq!(String::from_utf8(shown_again.stdout).unwrap(), text);
 
-    let one = diff(&["--fail-if", "hold > +50%"], &before[..1], &after);
-    assert_eq!(one.code(), 125, "{}", one.stderr);
-    assert!(one.stderr.contains("by one run"), "{}", one.stderr);
+    for (runs, few) in [(1, "one run"), (2, "two runs")] {
+        let few_runs = diff(&["--fail-if", "hold > +50%"], &before[..runs], &after);
+        assert_eq!(few_runs.code(), 125, "{}", few_runs.stderr);
+        assert!(few_runs.stderr.contains(&format!("by {few}")), "{}", few_runs.stderr);
+        let text = String::from_utf8(diff(&[], &before[..runs], &after).stdout).unwrap();
+        assert!(text.contains("no change is marked") && !text.contains('*'), "{text}");
+    }
     let wrong = diff(&["--fail-if", "hold is long"], &before, &after);
     assert_eq!(wrong.code(), 2, "{}", wrong.stderr);
     assert!(wrong.stderr.contains("comparison is missing"), "{}", wrong.stderr);
+}
+
+/// All changes of a comparison.
+fn changes(value: &Value) -> Vec<&Value> {
+    let locks = value["locks"].as_array().unwrap();
+    let sites = locks.iter().flat_map(|lock| lock["sites"].as_array().unwrap());
+    let all = locks.iter().chain(sites).map(|one| &one["changes"]);
+    std::iter::once(&value["total"])
+        .chain(all)
+        .flat_map(|changes| changes.as_object().unwrap().values())
+        .collect()
+}
+
+/// 200 runs of one program, dealt out to two sides again and again: the long test of docs/diff.md.
+#[test]
+fn chance_alone_is_seldom_marked() {
+    if !is_whole() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let program = build("meter_alike.c", &[]);
+    let mut runs = measured(&scratch, "run", &program, 0, 200);
+    let json = scratch.join("diff.json");
+    let options = ["--json", json.to_str().unwrap()];
+    let mut random = fastrand::Rng::with_seed(44);
+    for side in [3, 5, 10, 20] {
+        let (mut reports, mut marked, mut claims, mut excluded) = (0, 0, 0, 0);
+        while reports < 100 {
+            random.shuffle(&mut runs);
+            for both in runs.chunks_exact(2 * side).take(100 - reports) {
+                assert_eq!(diff(&options, &both[..side], &both[side..]).code(), 0);
+                let value: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+                let changes = changes(&value);
+                assert!(changes.len() > 50, "{value:#}");
+                let intervals: Vec<_> =
+                    changes.iter().filter_map(|change| change["interval"].as_array()).collect();
+                claims += intervals.len();
+                excluded += intervals
+                    .iter()
+                    .filter(|ends| {
+                        ends[0].as_f64().is_none_or(|low| low > 1.0)
+                            || ends[1].as_f64().is_some_and(|high| high < 1.0)
+                    })
+                    .count();
+                marked += usize::from(changes.iter().any(|change| change["sure"] == true));
+                reports += 1;
+            }
+        }
+        let excluded = excluded as f64 / claims as f64;
+        println!(
+            "{side} runs a side: {:.1} % of {claims} intervals, a mark in {marked} of {reports} reports",
+            excluded * 100.0
+        );
+        // The metrics of a report depend on each other, and the reports have runs in common: what 5 % can become by that.
+        assert!(excluded <= 0.08 && marked <= 11, "{side} runs a side: {excluded}, {marked}");
+    }
 }

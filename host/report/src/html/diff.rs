@@ -5,16 +5,19 @@ use maud::{Markup, html};
 use super::section::{Column, Section, left_out, number_cell, table};
 use super::words::name_of;
 use super::{Context, limits, stack};
-use crate::lockmeter::diff::text::{presence, relative, value, verdict};
+use crate::lockmeter::diff::text::{presence, relative, too_few, value, verdict};
 use crate::lockmeter::diff::{Judged, Verdict};
 use crate::prose::words::{count, plain, quote};
-use lockwright_analysis::lockmeter::diff::{Change, Compared, Comparison, Metric, RESAMPLES, Runs};
+use lockwright_analysis::lockmeter::diff::{Change, Compared, Comparison, FEWEST, Metric, Runs};
 use lockwright_analysis::lockmeter::model::Mode;
 
 const CHANGES: &[Column] = &[
     Column::text("what"),
-    Column::number("before", "mean over the runs before"),
-    Column::number("after", "mean over the runs after"),
+    Column::number(
+        "before",
+        "geometric mean over the runs before, or arithmetic where a run has 0",
+    ),
+    Column::number("after", "geometric mean over the runs after, or arithmetic where a run has 0"),
     Column::number("change", "after against before"),
     Column::text("95 % interval"),
 ];
@@ -36,7 +39,7 @@ pub fn sections(context: &Context<'_>, comparison: &Comparison, judged: &[Judged
         Section::new(
             "total",
             "All locks together",
-            changes("Means over the runs of a side", &comparison.total),
+            changes("What is typical of the runs of a side", &comparison.total),
         ),
         Section::new("locks", "Lock by lock", locks).counting(comparison.locks.len()),
     ]
@@ -47,7 +50,7 @@ fn first(comparison: &Comparison, judged: &[Judged]) -> Section {
     let fewest = before.count.min(after.count);
     let waits = comparison.locks.iter().filter_map(|lock| Some((lock, lock.change(Metric::Wait)?)));
     let sure: Vec<(&Compared, &Change)> =
-        waits.filter(|(_, change)| change.is_sure()).take(MOST).collect();
+        waits.filter(|(_, change)| change.is_sure).take(MOST).collect();
     let total = comparison.total.iter().find(|change| change.metric == Metric::Wait);
     let body = html! {
         @for one in judged {
@@ -59,8 +62,8 @@ fn first(comparison: &Comparison, judged: &[Judged]) -> Section {
         @if let Some(change) = total {
             p.lead { "Waits for locks: " (value(Metric::Wait, change.before)) " in a run before, "
                 (value(Metric::Wait, change.after)) " after (" (relative(change.ratio)) "). "
-                @if change.is_sure() { "That is more than chance." }
-                @else if fewest < 2 { "With one run on a side nobody knows whether that is chance." }
+                @if change.is_sure { "That is more than chance." }
+                @else if fewest < FEWEST { "With so few runs nobody knows whether that is chance." }
                 @else { "That may be chance." }
             }
         }
@@ -76,11 +79,9 @@ fn first(comparison: &Comparison, judged: &[Judged]) -> Section {
             dt { "after" } dd { (side(after)) }
         }
         p.quiet {
-            @if fewest < 2 { "Measure each side several times to see what is chance." }
-            @else {
-                "Intervals: 95 %, by the bootstrap (" (RESAMPLES) " resamples of runs). "
-                "A change whose interval leaves out 0 % is in colour."
-                @if fewest < 5 { " With so few runs intervals are too narrow: better 5 or more on each side." }
+            (too_few(fewest).join(" "))
+            @if fewest >= FEWEST {
+                " Intervals: 95 %. A change in colour is more than chance, though so many metrics are compared."
             }
         }
     };
@@ -151,7 +152,7 @@ fn name(metric: Metric) -> &'static str {
 
 /// Coloured only where it is more than chance. More acquisitions are neither good nor bad.
 fn direction(change: &Change) -> &'static str {
-    match (change.metric, change.is_sure(), change.ratio) {
+    match (change.metric, change.is_sure, change.ratio) {
         (Metric::Acquisitions, ..) | (_, false, _) | (_, _, None) => "same",
         (_, true, Some(ratio)) if ratio > 1.0 => "up",
         _ => "down",

@@ -43,17 +43,18 @@ fn a_clear_change_is_sure_and_comes_first() {
     assert_eq!((pool.name.text.as_str(), log.name.text.as_str()), ("pool", "log"));
     let wait = pool.change(Metric::Wait).unwrap();
     assert!(
-        (wait.before.unwrap() - 100.4e6).abs() < 1e3 && (wait.after.unwrap() - 200.2e6).abs() < 1e3
+        (wait.before.unwrap() - 100.395e6).abs() < 1e3
+            && (wait.after.unwrap() - 200.193e6).abs() < 1e3
     );
     let (low, high) = wait.interval.unwrap();
-    let ratio = 200.2 / 100.4;
+    let ratio = 200.193 / 100.395;
     assert!(
-        (wait.ratio.unwrap() - ratio).abs() < 1e-6 && low < ratio && ratio < high && wait.is_sure()
+        (wait.ratio.unwrap() - ratio).abs() < 1e-4 && low < ratio && ratio < high && wait.is_sure
     );
-    assert!(low > 1.95 && high < 2.03, "{low} {high}");
+    assert!(low > 1.95 && high < 2.04, "{low} {high}");
     let unchanged = log.change(Metric::Wait).unwrap();
     assert_eq!((unchanged.ratio, unchanged.interval), (Some(1.0), Some((1.0, 1.0))));
-    assert!(!unchanged.is_sure());
+    assert!(!unchanged.is_sure);
     assert_eq!(pool.change(Metric::Hold).unwrap().after, Some(20_000.0));
     assert_eq!(pool.change(Metric::Acquisitions).unwrap().after, Some(100.0));
     assert_eq!(pool.change(Metric::Contended).unwrap().after, Some(0.1));
@@ -66,7 +67,7 @@ fn a_clear_change_is_sure_and_comes_first() {
 fn what_may_be_chance_does_not_fail() {
     let noisy = compare(runs(&[50, 150, 100, 60, 140], 3), runs(&[170, 60, 150, 70, 160], 3));
     let wait = noisy.locks[0].change(Metric::Wait).unwrap();
-    assert!(wait.ratio.unwrap() > 1.2 && !wait.is_sure(), "{wait:?}");
+    assert!(wait.ratio.unwrap() > 1.2 && !wait.is_sure, "{wait:?}");
     assert_eq!(verdict("wait > +10% @pool", &noisy), Verdict::Unsure);
     assert_eq!(verdict("wait > +40% @pool", &noisy), Verdict::Kept);
 }
@@ -88,10 +89,13 @@ fn limits_are_held_to_the_whole_interval() {
 
 #[test]
 fn what_was_nothing_is_new() {
-    let comparison = compare(runs(&[0, 0, 0], 3), runs(&[10, 11, 12], 3));
+    let comparison = compare(runs(&[0; 4], 3), runs(&[10, 11, 12, 11], 3));
     let pool = &comparison.locks[0];
     assert_eq!(pool.change(Metric::Wait).unwrap().ratio, Some(f64::INFINITY));
     assert_eq!(verdict("wait > +10% @pool", &comparison), Verdict::Exceeded);
+    // It may be one of three runs that has any, by chance.
+    let three = compare(runs(&[0; 3], 3), runs(&[10, 11, 12], 3));
+    assert_eq!(verdict("wait > +10% @pool", &three), Verdict::Unsure);
     let once = compare(runs(&[0; 5], 3), runs(&[0, 0, 10, 0, 0], 3));
     assert_eq!(verdict("wait > +10% @pool", &once), Verdict::Unsure);
 }
@@ -116,23 +120,29 @@ fn the_order_in_which_runs_are_given_changes_nothing() {
 }
 
 #[test]
-fn one_run_cannot_tell() {
-    for (before, after) in [(&[100][..], &[200, 201][..]), (&[100, 101], &[200]), (&[100], &[200])]
-    {
+fn one_run_or_two_cannot_tell() {
+    for (before, after, few) in [
+        (&[100][..], &[200, 201][..], "one run"),
+        (&[100, 101, 102], &[200], "one run"),
+        (&[100, 101], &[200, 201, 202], "two runs"),
+    ] {
         let comparison = compare(runs(before, 3), runs(after, 3));
         let wait = comparison.locks[0].change(Metric::Wait).unwrap();
-        assert!(wait.interval.is_none() && !wait.is_sure() && wait.ratio.unwrap() > 1.9);
+        assert!(wait.interval.is_none() && !wait.is_sure && wait.ratio.unwrap() > 1.9);
         let text = text::render(&comparison, &[], 0);
-        assert!(text.contains("cannot be known"), "{text}");
+        assert!(text.contains("nobody can know"), "{text}");
         let error = "wait > +10%".parse::<FailIf>().unwrap().judge(&comparison).unwrap_err();
-        assert!(error.to_string().contains("cannot judge `wait > +10%` by one run"), "{error}");
+        assert!(
+            error.to_string().contains(&format!("cannot judge `wait > +10%` by {few}")),
+            "{error}"
+        );
         assert!(error.to_string().contains("--keep"), "{error}");
     }
 }
 
 #[test]
 fn a_pattern_that_fits_no_lock_is_no_success() {
-    let comparison = compare(runs(&[1, 1], 3), runs(&[1, 1], 3));
+    let comparison = compare(runs(&[1; 3], 3), runs(&[1; 3], 3));
     let error = "wait > +10% @pol*".parse::<FailIf>().unwrap().judge(&comparison).unwrap_err();
     assert!(
         error.to_string().contains("no lock is called `pol*`")
@@ -236,7 +246,7 @@ fn the_text_is_readable() {
 
 #[test]
 fn the_json_has_what_the_page_says() {
-    let comparison = compare(runs(&[0, 0, 0], 3), runs(&[10, 11, 12], 3));
+    let comparison = compare(runs(&[0; 4], 3), runs(&[10, 11, 12, 11], 3));
     let judged = judge("wait > +10% @pool", &comparison);
     let value: serde_json::Value =
         serde_json::from_str(&json::render(&comparison, &judged)).unwrap();
@@ -253,9 +263,7 @@ fn the_json_has_what_the_page_says() {
     }
     let mut all = Vec::new();
     names(&value, &mut all);
-    for name in
-        all.iter().filter(|name| !["tool", "resamples", "coverage"].contains(&name.as_str()))
-    {
+    for name in all.iter().filter(|name| !["tool", "coverage"].contains(&name.as_str())) {
         assert!(page.contains(&format!("`{name}`")), "{name}");
     }
     let wait = &value["locks"][0]["changes"]["wait"];

@@ -62,8 +62,12 @@ fn a_comparison_says_what_is_more_than_chance() {
     let page = render_diff(&comparison, &[]);
     assert_eq!(faults(&page), Vec::<String>::new());
     assert!(page.contains("That is more than chance.") && page.contains("class=\"tag up\""));
-    let same = compare(runs(&[100, 140], 3), runs(&[120, 110], 3));
+    let same = compare(runs(&[100, 140, 130], 3), runs(&[120, 110, 150], 3));
     let page = render_diff(&same, &[]);
     assert_eq!(faults(&page), Vec::<String>::new());
     assert!(page.contains("That may be chance.") && !page.contains("class=\"tag up\""));
+    let few = render_diff(&compare(runs(&[100, 100], 3), runs(&[200, 200], 3)), &[]);
+    assert_eq!(faults(&few), Vec::<String>::new());
+    assert!(few.contains("With so few runs nobody knows") && !few.contains("class=\"tag up\""));
+    assert!(few.contains("no change is marked"));
 }

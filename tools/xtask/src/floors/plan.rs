@@ -49,7 +49,7 @@ pub const CRATES: &[Crate] = &[
         dir: "host/measure",
         says: true,
         uses: &[],
-        floors: &[&["machine", "stats"]],
+        floors: &[&["machine", "stats", "two_samples"]],
     },
     Crate {
         name: "lockwright-report",
@@ -69,7 +69,13 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-analysis",
         dir: "host/analysis",
         says: false,
-        uses: &["lockwright-cpython", "lockwright-glibc", "lockwright-ledger", "lockwright-bpf"],
+        uses: &[
+            "lockwright-cpython",
+            "lockwright-glibc",
+            "lockwright-ledger",
+            "lockwright-bpf",
+            "lockwright-measure",
+        ],
         floors: &[
             &["class_ops"],
             &["traced"],

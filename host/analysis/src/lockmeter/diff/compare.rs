@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::bootstrap::{Bootstrap, ratio};
 use super::matching::{Key, Positions, Side};
-use super::metric::{METRICS, Metric, Sample, estimate};
+use super::metric::{METRICS, Metric, Sample, counted, values};
 use crate::finding::{Frame, Name};
 use crate::lockmeter::model::{Lock, MeterReport, Mode, push_to_few};
+use lockwright_measure::two_samples::{COVERAGE, TwoSamples, largest_discovery, typical};
 
 /// Two sides, compared.
 #[derive(Clone, Debug)]
@@ -59,19 +59,23 @@ pub struct Compared {
 pub struct Change {
     /// Which.
     pub metric: Metric,
-    /// Its mean over the runs before; `None` if they have nothing to tell.
+    /// What is typical of the runs before ([`typical`]); `None` if they have nothing to tell.
     pub before: Option<f64>,
-    /// Its mean over the runs after.
+    /// Likewise of the runs after.
     pub after: Option<f64>,
     /// After as a multiple of before; infinite where that is 0.
     pub ratio: Option<f64>,
-    /// The 95 % interval of `ratio`; `None` where a side has one run, or nothing to tell.
+    /// The 95 % interval of `ratio`; `None` where there are too few runs.
     pub interval: Option<(f64, f64)>,
+    /// The probability of such a change by chance; `None` likewise.
+    pub p: Option<f64>,
+    /// It is more than chance, though so many metrics are compared.
+    pub is_sure: bool,
 }
 
 impl Change {
     /// The interval has no room for "no change".
-    pub fn is_sure(&self) -> bool {
+    fn excludes_none(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
 
@@ -84,6 +88,11 @@ impl Compared {
     /// The change of `metric`.
     pub fn change(&self, metric: Metric) -> Option<&Change> {
         self.changes.iter().find(|change| change.metric == metric)
+    }
+
+    fn each_change<'c>(&'c mut self, f: &mut impl FnMut(&'c mut Change)) {
+        self.changes.iter_mut().for_each(&mut *f);
+        self.sites.iter_mut().for_each(|site| site.each_change(f));
     }
 
     fn change_of_wait(&self) -> f64 {
@@ -129,7 +138,7 @@ impl Row {
 /// nothing but the order of [`Runs::programs`].
 pub fn compare(mut before: Vec<MeterReport>, mut after: Vec<MeterReport>) -> Comparison {
     let of_sides = [&before, &after].map(|side| runs(side));
-    // The bootstrap draws runs by number, and sums of f64 depend on the order.
+    // Deals of runs are by number, and sums of f64 depend on the order.
     for side in [&mut before, &mut after] {
         side.sort_by_cached_key(tokens);
     }
@@ -140,14 +149,34 @@ pub fn compare(mut before: Vec<MeterReport>, mut after: Vec<MeterReport>) -> Com
     let judge = Judge {
         before: samples(&before, Sample::absent),
         after: samples(&after, Sample::absent),
-        bootstrap: Bootstrap::new(before.len(), after.len()),
+        two_samples: TwoSamples::default(),
     };
-    let total = judge.changes(&samples(&before, all_locks), &samples(&after, all_locks));
+    let mut total = judge.changes(&samples(&before, all_locks), &samples(&after, all_locks));
     // There may be no room for the reports and the comparison.
     drop((before, after));
-    let locks = judge.all(rows);
+    let mut locks = judge.all(rows);
+    mark_sure(&mut total, &mut locks);
     let [before, after] = of_sides;
     Comparison { before, after, total, locks }
+}
+
+/// Marks the changes that are more than chance. Of hundreds of metrics one in twenty leaves its interval by chance, so at most
+/// one in twenty of those that are marked may be such (Benjamini and Hochberg).
+fn mark_sure(total: &mut [Change], locks: &mut [Compared]) {
+    let mut all: Vec<&mut Change> = total.iter_mut().collect();
+    locks.iter_mut().for_each(|lock| lock.each_change(&mut |change| all.push(change)));
+    // What is exactly the same on both sides is no claim that could be false.
+    let claims =
+        all.iter().filter(|change| change.ratio != Some(1.0)).filter_map(|change| change.p);
+    let Some(largest) = largest_discovery(claims.collect(), 1.0 - COVERAGE) else { return };
+    for change in all {
+        change.is_sure = change.excludes_none() && change.p.is_some_and(|p| p <= largest);
+    }
+}
+
+/// After as a multiple of before: 1 of nothing to nothing, infinite where there was nothing before.
+fn ratio(before: f64, after: f64) -> f64 {
+    if before == after { 1.0 } else { after / before }
 }
 
 /// What the run's ledgers are known by, wherever they lie: another of each run.
@@ -223,7 +252,7 @@ struct Judge {
     before: Vec<Sample>,
     /// Likewise after.
     after: Vec<Sample>,
-    bootstrap: Option<Bootstrap>,
+    two_samples: TwoSamples,
 }
 
 impl Judge {
@@ -250,15 +279,18 @@ impl Judge {
 
     fn changes(&self, before: &[Sample], after: &[Sample]) -> Vec<Change> {
         let change = |&(metric, _): &(Metric, &str)| {
-            let (old, new) = (estimate(metric, before.iter()), estimate(metric, after.iter()));
-            let bootstrap = self.bootstrap.as_ref();
-            let ratio = old.zip(new).map(|(old, new)| ratio(old, new));
+            let counts = counted(metric, before).zip(counted(metric, after)).map(<[f64; 2]>::from);
+            let (before, after) = (values(metric, before), values(metric, after));
+            let change = self.two_samples.change(&before, &after, counts);
+            let (before, after) = (typical(&before, &after), typical(&after, &before));
             Change {
                 metric,
-                before: old,
-                after: new,
-                ratio,
-                interval: ratio.and_then(|_| bootstrap?.interval(metric, before, after)),
+                before,
+                after,
+                ratio: before.zip(after).map(|(before, after)| ratio(before, after)),
+                interval: change.map(|change| change.interval),
+                p: change.map(|change| change.p),
+                is_sure: false,
             }
         };
         METRICS.iter().map(change).collect()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::lockmeter::model::{Lock, MeterReport, Numbers, Site};
 
-/// A number that is compared. Each is a quotient of two sums, over runs.
+/// A number that is compared. In each run it is a quotient of two sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
@@ -111,9 +111,19 @@ impl Sample {
     }
 }
 
-/// The metric over some runs; `None` where it is of nothing.
-pub fn estimate<'s>(metric: Metric, samples: impl Iterator<Item = &'s Sample>) -> Option<f64> {
-    let add = |(a, b): (f64, f64), (c, d): (f64, f64)| (a + c, b + d);
-    let (dividend, divisor) = samples.map(|sample| sample.parts(metric)).fold((0.0, 0.0), add);
-    (divisor > 0.0).then(|| dividend / divisor)
+/// The metric's value in each run that has one.
+pub fn values(metric: Metric, samples: &[Sample]) -> Vec<f64> {
+    let parts = samples.iter().map(|sample| sample.parts(metric));
+    parts
+        .filter(|(_, divisor)| *divisor > 0.0)
+        .map(|(dividend, divisor)| dividend / divisor)
+        .collect()
+}
+
+/// How many events the metric counts in all runs, if it is a count that chance decides, or as many as vary alike: a part of
+/// nearly all varies little. Acquisitions are none: a program may well take a lock equally often each time.
+pub fn counted(metric: Metric, samples: &[Sample]) -> Option<f64> {
+    let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
+    let (contended, begun) = (sum(|sample| sample.contended), sum(|sample| sample.begun));
+    (metric == Metric::Contended).then(|| contended * begun / (begun - contended).max(0.0))
 }

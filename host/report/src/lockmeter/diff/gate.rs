@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use lockwright_analysis::finding::Name;
-use lockwright_analysis::lockmeter::diff::{Change, Comparison, METRICS, Metric};
+use lockwright_analysis::lockmeter::diff::{Change, Comparison, FEWEST, METRICS, Metric};
 
 use crate::glob;
 use lockwright_console::error::{Error, Result};
@@ -94,18 +94,19 @@ impl FailIf {
     /// Judges a comparison.
     ///
     /// # Errors
-    /// If it cannot: a side has one run, or no lock has such a name. A condition that can never be
+    /// If it cannot: a side has one run or two, or no lock has such a name. A condition that can never be
     /// met would look like one that is.
     pub fn judge(&self, comparison: &Comparison) -> Result<Vec<Judged>> {
         let runs = (comparison.before.count, comparison.after.count);
-        if runs.0 < 2 || runs.1 < 2 {
-            let error =
-                Error::new(format!("cannot judge `{}` by one run", self.text)).note(format!(
-                    "{} before and {} after: how much runs differ by chance cannot be known",
-                    runs.0, runs.1
-                ));
+        let fewest = runs.0.min(runs.1);
+        if fewest < FEWEST {
+            let few = if fewest < 2 { "one run" } else { "two runs" };
+            let error = Error::new(format!("cannot judge `{}` by {few}", self.text)).note(format!(
+                "{} before and {} after: how much runs differ by chance cannot be known",
+                runs.0, runs.1
+            ));
             return Err(error.help(
-                "measure each side two times at least, better five, with `lockwright meter --keep`",
+                "measure each side three times at least, better five, with `lockwright meter --keep`",
             ));
         }
         let judged = |lock: Option<&Name>, changes: &[Change]| {

@@ -5,9 +5,7 @@ use std::io;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use lockwright_analysis::lockmeter::diff::{
-    COVERAGE, Change, Compared, Comparison, RESAMPLES, Runs,
-};
+use lockwright_analysis::lockmeter::diff::{COVERAGE, Change, Compared, Comparison, Runs};
 
 use super::gate::Judged;
 use lockwright_analysis::lockmeter::model::Mode;
@@ -15,7 +13,7 @@ use lockwright_analysis::model::{place_of, short_place};
 use lockwright_console::plain;
 
 /// Changes with the schema.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The fields in the order of their names, as those below are.
 #[derive(Serialize)]
@@ -25,7 +23,6 @@ struct Document<'c> {
     coverage: f64,
     fail_if: Vec<Value>,
     locks: Locks<'c>,
-    resamples: usize,
     schema: &'static str,
     tool: Value,
     total: Value,
@@ -65,7 +62,6 @@ fn document<'c>(comparison: &'c Comparison, judged: &[Judged]) -> Document<'c> {
         coverage: COVERAGE,
         fail_if: judged.iter().map(one_judged).collect(),
         locks: Locks(&comparison.locks),
-        resamples: RESAMPLES,
         schema: "lockwright-diff",
         tool: json!({ "name": "lockwright", "version": env!("CARGO_PKG_VERSION") }),
         total: changes(&comparison.total),
@@ -119,7 +115,8 @@ fn change(change: &Change) -> Value {
         "ratio": change.ratio,
         "interval": interval,
         "appeared": change.ratio.is_some_and(f64::is_infinite),
-        "sure": change.is_sure(),
+        "p": change.p,
+        "sure": change.is_sure,
     })
 }
 

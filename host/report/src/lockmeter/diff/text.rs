@@ -1,6 +1,6 @@
 //! The comparison for people, for a terminal of 100 columns.
 
-use lockwright_analysis::lockmeter::diff::{Change, Compared, Comparison, Metric, RESAMPLES, Runs};
+use lockwright_analysis::lockmeter::diff::{Change, Compared, Comparison, FEWEST, Metric, Runs};
 
 use super::gate::{Judged, Verdict};
 use crate::lockmeter::text::format::{percent, time};
@@ -8,7 +8,7 @@ use crate::prose::words::{count, number, plain, quote};
 use crate::text::stack::Stacks;
 use lockwright_analysis::lockmeter::model::Mode;
 
-/// Runs of a side below which the report calls an interval rough.
+/// Runs of a side below which small changes of many metrics are not found.
 const FEW: usize = 5;
 /// Sites shown of one lock.
 const MOST_SITES: usize = 5;
@@ -54,20 +54,10 @@ impl Page {
         self.line(&format!("  before: {}", side(before)));
         self.line(&format!("  after:  {}", side(after)));
         let fewest = before.count.min(after.count);
-        if fewest < 2 {
-            self.line("  one run on a side: how much of a change is chance cannot be known; measure each side");
-            self.line("  several times, and name all ledgers");
-        } else {
-            self.line(&format!(
-                "  change: after against before, and its 95 % interval by the bootstrap ({} resamples of runs);",
-                number(RESAMPLES as u64)
-            ));
-            self.line("  `*` marks what is not chance by that");
-        }
-        if (2..FEW).contains(&fewest) {
-            self.line(&format!(
-                "  with so few runs intervals are too narrow: better {FEW} or more on each side"
-            ));
+        too_few(fewest).iter().for_each(|line| self.line(&format!("  {line}")));
+        if fewest >= FEWEST {
+            self.line("  change: after against before, and its 95 % interval; `*` marks what is more than chance, though so");
+            self.line("  many metrics are compared");
         }
     }
 
@@ -125,7 +115,7 @@ impl Page {
             line += &format!("{cell:>0$}", end.saturating_sub(line.chars().count()));
         }
         if let Some((low, high)) = change.interval {
-            let star = if change.is_sure() { " *" } else { "" };
+            let star = if change.is_sure { " *" } else { "" };
             line += &format!("  [{} .. {}]{star}", relative(Some(low)), relative(Some(high)));
         }
         self.line(&line);
@@ -138,12 +128,13 @@ impl Page {
         for one in judged {
             let lock =
                 one.lock.as_ref().map_or("all locks together".into(), |name| plain(&quote(name)));
-            let (low, high) = one.change.interval.unwrap_or((1.0, 1.0));
-            let interval = format!("[{} .. {}]", relative(Some(low)), relative(Some(high)));
+            let interval = one.change.interval.map_or_else(String::new, |(low, high)| {
+                format!(" [{} .. {}]", relative(Some(low)), relative(Some(high)))
+            });
             let verdict = verdict(one.verdict);
             let change = relative(one.change.ratio);
             self.line(&format!(
-                "fail if {}: {verdict} by {lock}: {change} {interval}",
+                "fail if {}: {verdict} by {lock}: {change}{interval}",
                 plain(&one.condition)
             ));
         }
@@ -181,6 +172,27 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Exceeded => "exceeded",
         Verdict::Unsure => "beyond it, but that may be chance",
         Verdict::Kept => "not exceeded",
+    }
+}
+
+/// What is not claimed because a side has this few runs, and the remedy.
+pub fn too_few(fewest: usize) -> Vec<String> {
+    let remedy = format!("measure each side {FEW} times or more, and name all runs");
+    match fewest {
+        FEW.. => Vec::new(),
+        FEWEST.. => vec![
+            format!(
+                "with {fewest} runs on a side only large changes are found, and what is 0 in some runs is"
+            ),
+            format!("not judged where both have {fewest}: {remedy}"),
+        ],
+        _ => vec![
+            format!(
+                "{} on a side: no change is marked, as nobody can know how much of it is chance;",
+                count(fewest as u64, "run")
+            ),
+            remedy,
+        ],
     }
 }
 
