@@ -118,6 +118,9 @@ impl Part<'_, '_> {
         }
         let (width, height) = (layout.size.0 + 40.0, layout.size.1 + 40.0);
         let left = self.graph.edges.len() - drawn.len();
+        // The page opens a drawing that is too wide there.
+        let touched = |node: usize| pairs.iter().filter(|&&(a, b)| a == node || b == node).count();
+        let hub = (0..nodes.len()).rev().max_by_key(|&node| touched(node));
         let name = format!("Lock order: {}", count(nodes.len() as u64, "lock class"));
         html! {
             div.scroll.drawing tabindex="0" role="region" aria-label=(name) {
@@ -132,7 +135,7 @@ impl Part<'_, '_> {
                     @for (&edge, &pair) in drawn.iter().zip(&pairs).rev() { (self.arrow(edge, pair, &layout, &widths, listed)) }
                     @for (node, &class) in nodes.iter().enumerate() {
                         @if let Some((x, y)) = layout.centres[node] {
-                            g.node .on[self.is_on_cycle(class)] {
+                            g.node .on[self.is_on_cycle(class)] .hub[hub == Some(node)] {
                                 title { (plain(&self.graph.classes[class].name.text)) }
                                 rect x=(f(x - widths[node] / 2.0)) y=(f(y - HEIGHT / 2.0)) width=(f(widths[node])) height=(f(HEIGHT)) rx="5" {}
                                 text x=(f(x)) y=(f(y + 4.5)) { (labels[node]) }

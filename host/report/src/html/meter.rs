@@ -8,6 +8,7 @@ use super::{Context, blame, flame, histogram, limits, stack};
 use crate::lockmeter::advice::{Advice, advise};
 use crate::lockmeter::folded::Folded;
 use crate::lockmeter::text::format::{count, maybe_time, percent, time};
+use crate::lockmeter::text::waits::slept;
 use crate::prose::futexes;
 use crate::prose::words::number;
 use lockwright_analysis::finding::lock_kind::LockKind;
@@ -21,9 +22,11 @@ const LOCKS: &[Column] = &[
     Column::number("contended %", "of its acquisitions had to wait"),
     Column::number("used %", "of the measured time in which it was held"),
     Column::number("hold mean", "how long it was held each time"),
+    Column::number("hold median", "half of its holds were no longer"),
     Column::number("hold p99", "99 % of its holds were no longer"),
     Column::number("hold max", "the longest hold"),
     Column::number("wait mean", "how long who had to wait did so"),
+    Column::number("wait median", "half of the waits were no longer"),
     Column::number("wait p99", "99 % of the waits were no longer"),
     Column::number("wait max", "the longest wait"),
     Column::number("wait total", "all waits together"),
@@ -36,8 +39,12 @@ const SITES: &[Column] = &[
     Column::number("acquired", "acquisitions"),
     Column::number("contended %", "of its acquisitions had to wait"),
     Column::number("hold mean", ""),
+    Column::number("hold median", "half of the holds were no longer"),
+    Column::number("hold p99", "99 % of the holds were no longer"),
     Column::number("hold total", ""),
     Column::number("wait mean", ""),
+    Column::number("wait median", "half of the waits were no longer"),
+    Column::number("wait p99", "99 % of the waits were no longer"),
     Column::number("wait total", ""),
 ];
 
@@ -47,6 +54,7 @@ const WAITS: &[Column] = &[
     Column::number("waits", ""),
     Column::number("blocked %", "that were not over at once"),
     Column::number("mean", ""),
+    Column::number("median", "half of them were no longer"),
     Column::number("p99", ""),
     Column::number("max", ""),
     Column::number("total", ""),
@@ -107,9 +115,11 @@ fn locks(measured: &Measured<'_, '_>, detailed: usize) -> Section {
             (part_cell(numbers.contended_part()))
             (part_cell(lock.utilisation()))
             (times(numbers.hold.mean_ns()))
+            (times(numbers.hold.percentile_ns(50.0)))
             (times(numbers.hold.percentile_ns(99.0)))
             (times((numbers.hold.count > 0).then_some(numbers.hold.max_ns)))
             (times(numbers.wait.mean_ns()))
+            (times(numbers.wait.percentile_ns(50.0)))
             (times(numbers.wait.percentile_ns(99.0)))
             (times((numbers.wait.count > 0).then_some(numbers.wait.max_ns)))
             (times((numbers.wait.count > 0).then_some(numbers.wait.total_ns)))
@@ -184,8 +194,12 @@ fn site_row(context: &Context<'_>, site: &Site) -> Markup {
         (number_cell(&count(numbers.acquisitions), numbers.acquisitions as f64))
         (part_cell(numbers.contended_part()))
         (times(numbers.hold.mean_ns()))
+        (times(numbers.hold.percentile_ns(50.0)))
+        (times(numbers.hold.percentile_ns(99.0)))
         (times((numbers.hold_ns > 0.0).then_some(numbers.hold_ns)))
         (times(numbers.wait.mean_ns()))
+        (times(numbers.wait.percentile_ns(50.0)))
+        (times(numbers.wait.percentile_ns(99.0)))
         (times((numbers.wait.count > 0).then_some(numbers.wait.total_ns)))
     } }
 }
@@ -226,8 +240,9 @@ fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option
                     ", after " (time(waker.ns))
                 } }
             (number_cell(&count(wait.waits), wait.waits as f64))
-            (part_cell(wait.blocked as f64 / wait.waits.max(1) as f64))
+            (number_cell(&slept(wait), wait.slept() as f64 / wait.waits.max(1) as f64 * 100.0))
             (times(times_of.mean_ns()))
+            (times(times_of.percentile_ns(50.0)))
             (times(times_of.percentile_ns(99.0)))
             (times((times_of.count > 0).then_some(times_of.max_ns)))
             (times((times_of.count > 0).then_some(times_of.total_ns)))

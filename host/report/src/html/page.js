@@ -83,6 +83,21 @@
   addEventListener("hashchange", reveal);
   if (location.hash) reveal();
 
+  // Drawings of the lock order: those that are too wide become smaller as long as names can be read, and open at the lock
+  // with the most arrows.
+  all(".drawing").forEach((box) => {
+    const svg = box.querySelector("svg");
+    const [wide, high] = [svg.width.baseVal.value, svg.height.baseVal.value];
+    const scale = Math.min(1, Math.max(0.75, (box.clientWidth - 20) / wide));
+    svg.setAttribute("width", wide * scale);
+    svg.setAttribute("height", high * scale);
+    const hub = svg.querySelector(".hub rect");
+    if (!hub) return;
+    const [inside, at] = [box.getBoundingClientRect(), hub.getBoundingClientRect()];
+    box.scrollLeft += at.left + at.width / 2 - inside.left - inside.width / 2;
+    box.scrollTop += at.top + at.height / 2 - inside.top - inside.height / 2;
+  });
+
   // Flame graphs: the frame that is clicked on becomes as wide as the whole, those below it are its
   // callers. Places and widths are percentages with four decimals.
   const near = 0.0003;

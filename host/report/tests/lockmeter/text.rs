@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_analysis::lockmeter::model::MeterReport;
-use lockwright_ledger::rows::meter::Site;
+use lockwright_ledger::rows::meter::{Site, wait_kind};
 use lockwright_report::lockmeter::text::{TextOptions, render};
 use lockwright_report::lockmeter::view::{Sort, View};
 
@@ -69,4 +69,22 @@ fn names_do_not_command_terminals() {
     p.cell(site, &Counts { holds: vec![US], waits: vec![MS], ..Counts::default() });
     let text = plain(&measure(&[&p]), View::default());
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
+}
+
+#[test]
+fn a_join_that_took_half_a_microsecond_did_not_block() {
+    let shown = |waits: Vec<u64>| {
+        let mut p = Process::new(1, 1);
+        let join = p.site_with(Site { wait: wait_kind::JOIN, ..Site::default() }, &["main:9"]);
+        p.cell(join, &Counts { untimed: waits.len() as u64, waits, ..Counts::default() });
+        let report = measure(&[&p]);
+        assert_eq!(report.waits.len(), 1);
+        let text = plain(&report, View::default());
+        let at = text.lines().position(|line| line.starts_with("end of a thread")).unwrap();
+        let words = text.lines().nth(at + 1).unwrap().split_whitespace().nth(1).unwrap().to_owned();
+        (report.waits[0].slept(), words)
+    };
+    assert_eq!(shown(vec![500; 4]), (0, "none".to_owned()));
+    assert_eq!(shown(vec![500, 500, 500, 50 * US]), (1, "25.0".to_owned()));
+    assert_eq!(shown(vec![50 * US; 4]), (4, "100".to_owned()));
 }

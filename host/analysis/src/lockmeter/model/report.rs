@@ -359,6 +359,9 @@ pub struct Instance {
     pub sites: Vec<(usize, Numbers)>,
 }
 
+/// Two switches between threads take longer, even where nobody else wants the processor.
+const SHORTEST_SLEEP_NS: f64 = 1_000.0;
+
 /// A place in the program that waits for something that is no lock.
 #[derive(Clone, Debug)]
 pub struct Wait {
@@ -375,7 +378,7 @@ pub struct Wait {
     pub place: usize,
     /// Waits, those included that were over at once.
     pub waits: u64,
-    /// Waits that blocked.
+    /// Waits that blocked; of calls and joins, all that ended ([`Wait::slept`]).
     pub blocked: u64,
     /// Waits that were given up.
     pub timeouts: u64,
@@ -390,6 +393,16 @@ impl Wait {
     /// acquisitions is seen.
     pub fn is_for_lock(&self) -> bool {
         self.futex.as_ref().is_some_and(|futex| futex.kind.used_as == FutexUse::Lock)
+    }
+
+    /// Waits in which a thread slept. Whether a call or a join did is not recorded; one that was over sooner than a thread
+    /// can leave a processor and come back did not.
+    pub fn slept(&self) -> u64 {
+        if !matches!(self.kind, WaitKind::Call | WaitKind::Join) {
+            return self.blocked;
+        }
+        let short = self.wait.histogram.buckets().filter(|&(ns, _)| ns < SHORTEST_SLEEP_NS);
+        short.fold(self.blocked, |slept, (_, count)| slept.saturating_sub(count))
     }
 }
 

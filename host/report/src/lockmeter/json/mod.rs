@@ -387,7 +387,7 @@ fn wait(wait: &Wait) -> WaitOut<'_> {
         lock: wait.lock,
         place: wait.place,
         waits: wait.waits,
-        blocked: wait.blocked,
+        blocked: wait.slept(),
         timeouts: wait.timeouts,
         wait: times(&wait.wait),
         stack: &wait.stack,

@@ -191,14 +191,7 @@ fn cost(report: &MeterReport) -> String {
         return "what lockwright itself cost is not known: it is measured at the end of a run"
             .into();
     };
-    let mut text = format!(
-        "lockwright itself cost about {} per lock/unlock pair, {} per wait for a lock, {} per other wait;\n  \
-         {} of CPU time in all",
-        time(cost.pair_ns),
-        time(cost.wait_ns),
-        time(cost.call_ns),
-        time(cost.cpu_ns)
-    );
+    let mut text = format!("lockwright itself cost {} of CPU time", time(cost.cpu_ns));
     if let Some(program) = cost.program_cpu_ns.filter(|&ns| ns > 0.0) {
         let part = percent(cost.cpu_ns / program);
         text += &format!(" ({part} % of the program's {})", time(program));

@@ -16,7 +16,7 @@ mod locks;
 mod page;
 mod style;
 mod waiting;
-mod waits;
+pub(crate) mod waits;
 mod wakers;
 
 use super::view::View;

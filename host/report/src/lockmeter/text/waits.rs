@@ -19,11 +19,10 @@ pub fn row(cells: &[String; 8]) -> String {
 /// The numbers of one place.
 pub fn cells(wait: &Wait) -> [String; 8] {
     let times = &wait.wait;
-    let begun = wait.waits.max(1) as f64;
     let longest = (times.count > 0).then_some(times.max_ns);
     [
         count(wait.waits),
-        percent(wait.blocked as f64 / begun),
+        slept(wait),
         count(wait.timeouts),
         maybe_time((times.count > 0).then_some(times.total_ns)),
         maybe_time(times.mean_ns()),
@@ -31,6 +30,14 @@ pub fn cells(wait: &Wait) -> [String; 8] {
         maybe_time(times.percentile_ns(99.0)),
         maybe_time(longest),
     ]
+}
+
+/// How many of the waits blocked: `none` where all were over at once.
+pub fn slept(wait: &Wait) -> String {
+    match wait.slept() {
+        0 if wait.wait.count > 0 => "none".to_owned(),
+        slept => percent(slept as f64 / wait.waits.max(1) as f64),
+    }
 }
 
 /// Writes the section, if there are any.
