@@ -77,6 +77,10 @@ pub mod wait_kind {
     /// No wait but a call that woke a thread at a futex: the waker that a wait of [`FUTEX`] was
     /// for. The counts are of such calls.
     pub const FUTEX_WAKE: u32 = 7;
+    /// No wait but a call that signalled one of a condition variable's waiters, while there was one. The class is that of their mutex.
+    pub const COND_SIGNAL: u32 = 8;
+    /// The same, of a call that signalled all of them.
+    pub const COND_BROADCAST: u32 = 9;
 }
 
 /// Values of [`Site::inst`] where [`Site::wait`] is [`wait_kind::FUTEX`]: how it waits.
@@ -256,7 +260,7 @@ row! {
     /// The holders that the waits of one cell were for; or, for `kind` NESTED, what was waited for
     /// while the cell's lock was held.
     Blame in Blames x 4 = 40 bytes {
-        /// The holder's site; for NESTED, the site of the inner wait. 0: unknown.
+        /// The holder's or waker's site; for NESTED, the site of the inner wait. 0: unknown.
         other: u32,
         /// Next of the same cell, 0 if none.
         next: u32,
@@ -273,11 +277,13 @@ row! {
 
 /// Values of [`Blame::kind`].
 pub mod blame_kind {
-    /// `other` held the lock during `ticks` of the cell's waits; at a futex it ended waits of so
-    /// many.
+    /// `other` held the lock during `ticks` of the cell's waits; at a futex, or on a condition variable, it ended waits of so many.
     pub const HOLDER: u32 = 0;
     /// While the cell's lock was held, its holder waited at `other` for `ticks`.
     pub const NESTED: u32 = 1;
+    /// The cell is of waits: `other` ended so many of them in vain, as the thread waited again without having done anything. `ticks` is
+    /// the time from each such wait to the next.
+    pub const IN_VAIN: u32 = 2;
 }
 
 /// Holder sites that a board tells apart; the rest are summed up under site 0.

@@ -38,7 +38,7 @@ fn are_exactly(run: &Metered, function: &str, so_many: u64, waker: &str) -> Fute
     assert_eq!((futex.refused, futex.interrupted), (0, 0), "{futex:#?}");
     assert_eq!(wait.wait.count, so_many, "{wait:#?}");
     assert_eq!(wait.wait.histogram.count(), so_many, "{wait:#?}");
-    let [by] = futex.wakers.as_slice() else { panic!("{function}: {futex:#?}") };
+    let [by] = wait.wakers.as_slice() else { panic!("{function}: {wait:#?}") };
     assert_eq!(by.count, so_many, "{futex:#?}");
     assert!(place(&by.stack).is_some_and(|name| name.contains(waker)), "{futex:#?}");
     assert!(by.ns <= wait.wait.total_ns * 1.001, "{wait:#?}");

@@ -1,6 +1,7 @@
 //! lockmeter: programs that know the truth about themselves, and the tool's figures for them.
 
 mod bounces;
+mod conditions;
 mod full;
 mod inflation;
 mod lives;

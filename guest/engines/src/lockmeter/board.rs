@@ -190,6 +190,40 @@ impl Boards {
         self.waiters[bucket(addr)].fetch_sub(1, Relaxed);
     }
 
+    /// One more waiter has the same place.
+    pub fn join(&self, place: &Place) {
+        // Relaxed, both: the board is the first waiter's, so it is not claimed for another lock meanwhile.
+        self.waiters[bucket(place.addr)].fetch_add(1, Relaxed);
+        place.board.waiters().fetch_add(1, Relaxed);
+    }
+
+    /// The wait is over, and who held the lock does not matter.
+    pub fn quit(&self, place: &Place) {
+        place.board.leave();
+        self.give_up(place.addr);
+    }
+
+    /// As [`Boards::leave`], who held the lock from the time `from` on, which is later than the waiter came. As far as the board
+    /// still knows: of the last holds. Each counts up to the next.
+    pub fn leave_from(&self, place: &Place, from: u64) -> Shares {
+        let mut shares = Shares::NONE;
+        place.board.with(|row| {
+            let mut until = *row.last;
+            let known = row.holds.wrapping_sub(place.holds).min(BOARD_HOLDS as u64);
+            for back in 1..=known {
+                let i = row.holds.wrapping_sub(back) as usize % BOARD_HOLDS;
+                let since = row.hold_since[i];
+                shares.add(row.hold_sites[i], until.saturating_sub(since.max(from)));
+                if since <= from {
+                    break;
+                }
+                until = since;
+            }
+        });
+        self.quit(place);
+        shares
+    }
+
     /// The wait is over: who held the lock meanwhile. `found`: at which site and since when it was
     /// held when the wait began, if that is known otherwise.
     ///
@@ -207,8 +241,7 @@ impl Boards {
             shares.push(0, row.others.wrapping_sub(place.before.others));
             hold_after(&row, place.holds)
         });
-        place.board.leave();
-        self.give_up(place.addr);
+        self.quit(place);
         let Some(first) = first else { return shares };
         let found = first.or(found.map(|(site, since)| (site, since.max(place.last))));
         if let Some((site, since)) = found {

@@ -15,6 +15,7 @@
 
 pub mod board;
 mod cell;
+pub mod conditions;
 mod contention;
 mod core;
 mod pending;
@@ -27,9 +28,10 @@ mod thread;
 
 pub use self::board::{Boards, Hold, Place};
 pub use self::cell::{CellRef, Rest};
+pub use self::conditions::{Conditions, On, Signal};
 pub use self::contention::{Contention, Waiting};
 pub use self::core::{Call, LockMeter};
-pub use self::pending::Pending;
+pub use self::pending::{CondWait, LastWait, Pending, Woken};
 pub use self::readers::ReadersRef;
 pub use self::runs::Missing;
 pub use self::shares::{Share, Shares};

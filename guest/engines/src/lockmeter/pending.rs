@@ -1,9 +1,12 @@
 //! A wait that is over but not recorded yet: it is recorded once the lock is released again.
 
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
 
+use super::board::Place;
 use super::cell::CellRef;
-use super::contention::Contention;
+use super::conditions::CondWaiter;
+use super::contention::{Contention, Waiting};
 use super::shares::Shares;
 use crate::held::word;
 
@@ -20,6 +23,8 @@ pub(super) const CONTENTIONS: usize = 4;
 pub(super) struct Waits {
     pub(super) pending: [Pending; PENDING + 1],
     pub(super) contentions: [Contention; CONTENTIONS],
+    pub(super) cond_waiter: CondWaiter,
+    pub(super) condition: Condition,
 }
 
 impl Waits {
@@ -39,6 +44,8 @@ impl Waits {
             for i in 0..CONTENTIONS {
                 (*at).contentions[i].addr = 0;
             }
+            // A waiter that is still in a list stays there, until the next thread here enters another.
+            _ = ((*at).condition.wait.take(), (*at).condition.last.take());
         }
     }
 }
@@ -76,7 +83,7 @@ impl PendingAt {
         unsafe {
             let at = self.0;
             ((*at).cell, (*at).ticks, (*at).spun) = (wait.cell, wait.ticks, wait.spun);
-            (*at).shares = wait.shares;
+            ((*at).shares, (*at).woken) = (wait.shares, wait.woken);
             word(&raw const (*at).ended).store(wait.ended, Relaxed);
         }
     }
@@ -91,7 +98,8 @@ impl PendingAt {
         unsafe {
             let cell = (*self.0).cell.take()?;
             let (ticks, spun, shares) = ((*self.0).ticks, (*self.0).spun, (*self.0).shares);
-            Some(Pending { cell: Some(cell), ended: self.ended(), ticks, spun, shares })
+            let woken = (*self.0).woken;
+            Some(Pending { cell: Some(cell), ended: self.ended(), ticks, spun, shares, woken })
         }
     }
 }
@@ -110,4 +118,88 @@ pub struct Pending {
     pub spun: u64,
     /// Whose holds it was for.
     pub shares: Shares,
+    /// The condition wait that came before it.
+    pub woken: Option<Woken>,
+}
+
+impl Pending {
+    /// A wait of `cell` that ended at `ended`, after `ticks`.
+    pub fn new(cell: CellRef, ended: u64, ticks: u64, shares: Shares) -> Self {
+        Self { cell: Some(cell), ended, ticks, spun: 0, shares, woken: None }
+    }
+}
+
+/// A condition wait, up to its signal.
+#[derive(Clone, Copy, Debug)]
+pub struct Woken {
+    /// Cell of the wait.
+    pub cell: CellRef,
+    /// The wait, ticks.
+    pub ticks: u64,
+    /// Site of the signal, 0 if it is not known.
+    pub by: u32,
+}
+
+/// What a thread knows of its last condition wait.
+#[repr(C)]
+pub struct Condition {
+    /// The wait under way, if there is one: what is to be done when it is over.
+    pub wait: Kept<CondWait>,
+    /// The wait that is over.
+    pub last: Kept<LastWait>,
+}
+
+/// Something in memory that begins zeroed.
+#[repr(C)]
+pub struct Kept<T> {
+    is_there: bool,
+    value: MaybeUninit<T>,
+}
+
+impl<T: Copy> Kept<T> {
+    /// Keeps `value`.
+    pub fn put(&mut self, value: T) {
+        self.value = MaybeUninit::new(value);
+        self.is_there = true;
+    }
+
+    /// Takes what is kept.
+    pub fn take(&mut self) -> Option<T> {
+        // SAFETY: `put` has written it.
+        core::mem::take(&mut self.is_there).then(|| unsafe { self.value.assume_init() })
+    }
+}
+
+/// A condition wait under way.
+#[derive(Clone, Copy, Debug)]
+pub struct CondWait {
+    /// Cell of the wait.
+    pub cell: CellRef,
+    /// Cell of the acquisition that takes the mutex back, if there is room for it.
+    pub again: Option<CellRef>,
+    /// Address of the mutex.
+    pub mutex: u64,
+    /// When it began.
+    pub begun: u64,
+    /// The wait is in the list of waiters.
+    pub is_listed: bool,
+    /// A place at the mutex's board from the begin of the wait.
+    pub place: Option<Place>,
+    /// The wait that it interrupted.
+    pub outer: Waiting,
+}
+
+/// A condition wait that a signal ended.
+#[derive(Clone, Copy, Debug)]
+pub struct LastWait {
+    /// Cell of the wait.
+    pub cell: CellRef,
+    /// Cell of the acquisition that took the mutex back.
+    pub again: CellRef,
+    /// Address of the condition variable.
+    pub cond: u64,
+    /// When it returned.
+    pub ended: u64,
+    /// Site of the signal.
+    pub by: u32,
 }

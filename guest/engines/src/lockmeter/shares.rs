@@ -61,6 +61,12 @@ impl Shares {
         }
     }
 
+    /// The parts of holders that are known, together.
+    pub fn held(&self) -> u64 {
+        let known = self.all().iter().filter(|share| share.site != 0);
+        known.map(|share| share.ticks).fold(0, u64::saturating_add)
+    }
+
     /// Makes the parts add up to `wait`: what is left is nobody's; where readers held the lock at
     /// the same time, each has its part of the time that they had it.
     pub fn settle(&mut self, wait: u64) {

@@ -13,8 +13,9 @@ use core::sync::atomic::{AtomicU32, compiler_fence};
 use lockwright_ledger::rows::meter::{Meter, Metered};
 
 use super::cell::CellRef;
+use super::conditions::CondWaiter;
 use super::contention::Waiting;
-use super::pending::{PENDING, Pending, PendingAt};
+use super::pending::{Condition, PENDING, Pending, PendingAt, Waits};
 use super::readers::ReadersRef;
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 use crate::trial::Trial;
@@ -652,6 +653,19 @@ impl MeterThread {
         let i = (held.flags & PENDING_BITS).checked_sub(1)? as usize;
         // SAFETY: `keep` put it there; below PENDING.
         unsafe { self.pending(i).take() }
+    }
+
+    /// The thread's place among the waiters on condition variables, if there is memory for it.
+    pub fn cond_waiter(&self) -> Option<*mut CondWaiter> {
+        let waits = self.row.waits as *mut Waits;
+        // SAFETY: not null, so the memory is there.
+        (!waits.is_null()).then(|| unsafe { &raw mut (*waits).cond_waiter })
+    }
+
+    /// What it knows of its condition waits, if there is memory for that.
+    pub fn condition(&mut self) -> Option<&mut Condition> {
+        // SAFETY: null, or this thread's own memory, which begins zeroed: there is no wait then.
+        unsafe { (self.row.waits as *mut Waits).as_mut() }.map(|waits| &mut waits.condition)
     }
 
     /// An acquisition of the lock at `addr` begins that may wait out of sight.

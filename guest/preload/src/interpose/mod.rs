@@ -27,7 +27,7 @@ use self::locks::{
 pub use self::memory::{allocation, freed_memory};
 use self::memory::{block_size, locks_within};
 pub use self::process::{bare_execute, bare_fork, execute, process_exit};
-use self::process::{pthread_create, thread_keys};
+use self::process::{pthread_cancel, pthread_create, thread_keys};
 pub use self::signals::signal_unsafe;
 use self::signals::{guarded, longjmp};
 use self::syscalls::{children, futex, may_sleep, seccomp, syscall};

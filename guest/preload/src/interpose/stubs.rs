@@ -123,7 +123,7 @@ macro_rules! stub {
             "cmp byte ptr [rip + {matter}], 0", "jne {to}",
             "jmp qword ptr [rip + {next}]",
             wrefs = sym COND_WREFS, impossible = const COND_IMPOSSIBLE as i32,
-            matter = sym lockdep::cond::SIGNALS_MATTER, to = sym $to, next = sym slot::$name
+            matter = sym SIGNALS_MATTER, to = sym $to, next = sym slot::$name
         }
     };
 

@@ -15,8 +15,8 @@ use super::guarded::Guarded;
 use super::{
     annotated_object, bare_fork, barrier, both_engines, both_user_locks, c11, children, cond,
     dl_iterate_phdr, dlclose, dlopen, execute, freed_memory, internal_names, longjmp, may_sleep,
-    mutex, once, process_exit, pthread_create, rwlock, seccomp, semaphore, signal_unsafe, spin,
-    syscall, thread_keys,
+    mutex, once, process_exit, pthread_cancel, pthread_create, rwlock, seccomp, semaphore,
+    signal_unsafe, spin, syscall, thread_keys,
 };
 use crate::debugobjects::{COND_IMPOSSIBLE, ONCE_DONE, attribute_calls, timer, types};
 use crate::layouts::COND_WREFS;
@@ -25,6 +25,7 @@ use crate::lockdep::annotate::{self, context, user_locks};
 use crate::lockdep::{self, signal, signal_sysv, signal_wait, thread};
 use crate::lockmeter::{self, blocking, sync_waits};
 use crate::process::fork;
+use crate::recorder::cond_signals::SIGNALS_MATTER;
 
 interpose! {
     pthread_mutex_init(2) ~ __pthread_mutex_init: call(site_return, mutex::init);
@@ -99,7 +100,7 @@ interpose! {
     pthread_tryjoin_np(2): call(site, thread::tryjoin);
     pthread_clockjoin_np(4): call(site, thread::clockjoin);
     pthread_setname_np(2): call(site, thread::setname);
-    pthread_cancel(1): call(site, thread::cancel);
+    pthread_cancel(1): call(site, pthread_cancel::pthread_cancel);
     pthread_key_create(2): call(site, thread_keys::key_create);
     tss_create(2): call(site, thread_keys::tss_create);
 

@@ -55,6 +55,14 @@ pub fn choose(monotonic_only: bool) {
     TSC.store(!monotonic_only && is_invariant(), Relaxed);
 }
 
+/// Ticks of the time-stamp counter in `ns` nanoseconds, by the header's readings: as far as they are apart.
+pub fn ticks_of(header: &Header, ns: u64) -> Option<u64> {
+    let [first, first_ns, last, last_ns] =
+        [0, 1, 2, 3].map(|i| header.clock_pairs[i].load(Relaxed));
+    let (ticks, time) = (last.checked_sub(first)?, last_ns.checked_sub(first_ns)?);
+    u64::try_from(u128::from(ns) * u128::from(ticks) / u128::from(time).max(1)).ok()
+}
+
 /// Stores the clock and its first reading in the header.
 pub fn start(header: &Header) {
     header.clock.store(if is_tsc() { clock::TSC } else { clock::MONOTONIC }, Relaxed);

@@ -85,8 +85,7 @@ pub fn during(
         (-1, _) => cell.take_back(),
         _ => {
             let shares = Shares::of(site, ticks);
-            let cell = Some(cell);
-            record::wait(thread, &Pending { cell, ended, ticks, spun: 0, shares });
+            record::wait(thread, &Pending::new(cell, ended, ticks, shares));
         }
     }
     sys::set_errno(errno);

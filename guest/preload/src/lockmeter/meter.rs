@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::Core;
-use lockwright_engines::lockmeter::{Boards, CellRef, LockMeter, MeterThread, Missing};
+use lockwright_engines::lockmeter::{Boards, CellRef, Conditions, LockMeter, MeterThread, Missing};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::is_for_room;
 
@@ -19,6 +19,7 @@ unsafe impl Sync for Shared {}
 
 static METER: Shared = Shared(UnsafeCell::new(LockMeter::new()));
 pub(super) static BOARDS: Boards = Boards::new();
+pub(super) static CONDITIONS: Conditions = Conditions::new();
 
 /// lockmeter was asked for.
 pub(super) static WANTED: AtomicBool = AtomicBool::new(false);

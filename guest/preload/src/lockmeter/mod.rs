@@ -37,7 +37,7 @@ use core::sync::atomic::Ordering::*;
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::engines;
 
-use self::meter::{BOARDS, CLASS, HEADER, SAMPLE, WANTED, WHAT, header};
+use self::meter::{BOARDS, CLASS, CONDITIONS, HEADER, SAMPLE, WANTED, WHAT, header};
 use crate::hosts::{Host, nothing};
 
 /// What the process's turns mean here.
@@ -103,6 +103,7 @@ fn forked() {
         attached::detach();
         HEADER.store(ptr::null_mut(), Relaxed);
         BOARDS.forget();
+        CONDITIONS.forget();
     }
 }
 
@@ -111,6 +112,15 @@ pub fn wait_left() {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.wait_left();
+        cond::left(thread);
+    }
+}
+
+/// The calling thread is unwound out of a wrapper, because it was cancelled or ends.
+pub fn unwound() {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        cond::unwound(thread);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A wait that is over, as the ledger keeps it.
 
-use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Shares};
+use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Share, Shares, Woken};
 use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
 
 use super::clock;
@@ -9,10 +9,19 @@ use super::meter::{header, supply, with_space};
 /// Records a wait that is over.
 pub fn wait(thread: &mut MeterThread, waited: &Pending) {
     let Some(cell) = waited.cell else { return };
-    if let Some(missing) = cell.record_wait(waited.ticks, waited.spun) {
-        supply(thread, cell, histogram_kind::WAIT, waited.ticks, missing);
+    if let Some(Woken { cell, ticks, by }) = waited.woken {
+        one(thread, cell, (ticks, 0), &[Share { site: by, ticks }]);
     }
-    for share in waited.shares.all() {
+    one(thread, cell, (waited.ticks, waited.spun), waited.shares.all());
+}
+
+/// Records a wait of so many ticks, of which the second number were spent spinning.
+#[inline(never)]
+fn one(thread: &mut MeterThread, cell: CellRef, (ticks, spun): (u64, u64), shares: &[Share]) {
+    if let Some(missing) = cell.record_wait(ticks, spun) {
+        supply(thread, cell, histogram_kind::WAIT, ticks, missing);
+    }
+    for share in shares {
         blame(thread, cell, blame_kind::HOLDER, share.site, share.ticks);
     }
     // What else the thread held meanwhile was held for that long only because of this wait.
@@ -22,7 +31,7 @@ pub fn wait(thread: &mut MeterThread, waited: &Pending) {
         if held.addr != 0
             && let Some(outer) = MeterThread::cell_of(&held)
         {
-            blame(thread, outer, blame_kind::NESTED, site, waited.ticks);
+            blame(thread, outer, blame_kind::NESTED, site, ticks);
         }
     }
     if let Some(header) = header() {
@@ -32,7 +41,12 @@ pub fn wait(thread: &mut MeterThread, waited: &Pending) {
 
 /// Records a wait of `ticks` that was for no lock.
 pub fn plain_wait(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
-    wait(thread, &Pending { cell: Some(cell), ended: 0, ticks, spun: 0, shares: Shares::NONE });
+    wait(thread, &Pending::new(cell, 0, ticks, Shares::NONE));
+}
+
+/// The call at site `by` ended a wait of `cell` in vain: `ticks` later the thread waited again.
+pub fn in_vain(thread: &mut MeterThread, cell: CellRef, by: u32, ticks: u64) {
+    blame(thread, cell, blame_kind::IN_VAIN, by, ticks.max(1));
 }
 
 fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {

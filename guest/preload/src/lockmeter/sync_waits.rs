@@ -28,7 +28,7 @@ pub fn timed(
     let begun = clock::now();
     let (result, ended) = wait::block_at(thread, cell, addr, begun, block);
     let ticks = ended.saturating_sub(begun);
-    (result, Some(Pending { cell: Some(cell), ended, ticks, spun: 0, shares: Shares::NONE }))
+    (result, Some(Pending::new(cell, ended, ticks, Shares::NONE)))
 }
 
 /// The cell of a wait of `kind` at `site`.

@@ -99,7 +99,7 @@ pub fn measure(
         shares
     });
     let spun = if contended.spins { ticks } else { 0 };
-    (result, Pending { cell: Some(cell), ended, ticks, spun, shares })
+    (result, Pending { spun, ..Pending::new(cell, ended, ticks, shares) })
 }
 
 /// A wait for the lock at `addr`, as an acquisition of `cell`, begins here, and ends with [`end`]:
@@ -121,7 +121,7 @@ pub fn end(thread: &mut MeterThread, wait: &Contention) -> Pending {
         shares.settle(ticks);
         shares
     });
-    Pending { cell: Some(wait.cell), ended, ticks, spun: 0, shares }
+    Pending::new(wait.cell, ended, ticks, shares)
 }
 
 /// Waits by `block`; for as long, the ledger says where, for what and since when. When the wait was
@@ -142,7 +142,7 @@ pub fn block_at<R>(
 
 /// The ledger says from here on where the thread waits, for what and since when. The wait that this
 /// interrupts.
-fn begin_at(thread: &mut MeterThread, cell: CellRef, addr: u64, begun: u64) -> Waiting {
+pub fn begin_at(thread: &mut MeterThread, cell: CellRef, addr: u64, begun: u64) -> Waiting {
     // If the wait never ends, this is the last that is known of the process' clock.
     if let Some(header) = header() {
         clock::pair_sometimes(header, begun);
@@ -176,7 +176,8 @@ pub fn held_after(
     }
 }
 
-fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
+/// The place of a wait for the lock at `addr` at its board.
+pub fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
     if let Some(place) = BOARDS.enter(addr, now) {
         return Some(place);
     }

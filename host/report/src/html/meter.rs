@@ -9,8 +9,8 @@ use crate::lockmeter::advice::{Advice, advise};
 use crate::lockmeter::folded::Folded;
 use crate::lockmeter::text::format::{count, maybe_time, percent, time};
 use crate::lockmeter::text::waits::slept;
-use crate::prose::futexes;
 use crate::prose::words::number;
+use crate::prose::{futexes, wakers};
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::lockmeter::model::{
     Lock, MeterReport, Mode, Numbers, Site, Wait, WaitKind,
@@ -221,9 +221,7 @@ fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option
             (WaitKind::Join, _) => "end of a thread".to_owned(),
             (WaitKind::Call, Some(call)) => format!("sleeping call {call}"),
             (WaitKind::Call, None) => "sleeping call".to_owned(),
-            (WaitKind::Futex, _) => {
-                wait.futex.as_ref().map_or_else(String::new, futexes::head)
-            }
+            (WaitKind::Futex, _) => wait.futex.as_ref().map_or_else(String::new, futexes::head),
             (WaitKind::Other, _) => "wait".to_owned(),
         };
         let lock = wait.lock.and_then(|lock| report.locks.get(lock));
@@ -235,8 +233,9 @@ fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option
                     (name_of(&lock.name, lock.is_symbol))
                 } }
             td.place { (stack::place(context, &wait.stack))
-                @for waker in wait.futex.iter().flat_map(|futex| futex.wakers.iter().take(MOST_WAKERS)) {
-                    br; (count(waker.count)) " woken by " (stack::place(context, &waker.stack))
+                @for waker in wait.wakers.iter().take(MOST_WAKERS) {
+                    br; (count(waker.count)) " woken by " (wakers::calls(waker))
+                    (stack::place(context, &waker.stack)) (wakers::in_vain(waker))
                     ", after " (time(waker.ns))
                 } }
             (number_cell(&count(wait.waits), wait.waits as f64))

@@ -13,6 +13,7 @@ pub mod short_names;
 #[cfg(test)]
 mod testing;
 pub mod waited;
+pub mod wakers;
 pub mod words;
 
 use lockwright_analysis::finding::{Details, Finding, Grade};

@@ -247,7 +247,8 @@ fn a_convoy_is_many_short_holds_that_are_waited_for_together() {
     assert!(says(&queue(400, 4000, 0), RULE).is_none(), "long holds are another advice's");
 }
 
-fn woken(reacquire_us: u64) -> Process {
+/// Threads that a call of the `kind` wakes, so many of 400 in vain.
+fn woken(kind: u32, in_vain: u64) -> Process {
     let mut p = Process::new(1, 1);
     let lock = p.mutex("work");
     let flags = site_flag::COND_REACQUIRE;
@@ -256,23 +257,28 @@ fn woken(reacquire_us: u64) -> Process {
     let cond =
         Site { class: lock, wait: wait_kind::COND, mode: mode::COND_WAIT, ..Site::default() };
     let cond = p.site_with(cond, &["worker:7"]);
-    p.cell(cond, &Counts { untimed: 400, waits: vec![MS; 400], ..Counts::default() });
-    let waits = vec![reacquire_us * US; 300];
-    p.cell(again, &Counts { holds: vec![20 * US; 400], waits, ..Counts::default() });
-    p.cell(
-        put,
-        &Counts { holds: vec![20 * US; 100], waits: vec![20 * US; 10], ..Counts::default() },
-    );
+    let wakes = p.site_with(Site { class: lock, wait: kind, ..Site::default() }, &["tell:20"]);
+    p.cell(wakes, &Counts { untimed: 100, ..Counts::default() });
+    let blame = vec![
+        (blame_kind::HOLDER, wakes, 400, 400 * MS),
+        (blame_kind::IN_VAIN, wakes, in_vain, in_vain * US),
+    ];
+    let waits = vec![MS; 400];
+    p.cell(cond, &Counts { untimed: 400, waits, blame, ..Counts::default() });
+    p.cell(again, &Counts { holds: vec![20 * US; 400], ..Counts::default() });
+    p.cell(put, &Counts { holds: vec![20 * US; 100], ..Counts::default() });
     p
 }
 
 #[test]
-fn a_herd_is_woken_together_and_queues_up() {
+fn a_herd_is_woken_by_a_broadcast_and_waits_again() {
     const RULE: &str = "thundering herd";
-    let advice = says(&woken(200), RULE).unwrap();
-    assert!(advice.text.contains("worker"), "{}", advice.text);
+    let advice = says(&woken(wait_kind::COND_BROADCAST, 300), RULE).unwrap();
+    assert!(advice.text.contains("worker") && advice.text.contains("tell"), "{}", advice.text);
     assert!(advice.confidence >= Confidence::Medium);
-    assert!(says(&woken(35), RULE).is_none(), "each waits for the waker alone");
+    assert!(evidence(&advice).starts_with("woken in vain 75.0%; "), "{}", evidence(&advice));
+    assert!(says(&woken(wait_kind::COND_BROADCAST, 0), RULE).is_none(), "all go on");
+    assert!(says(&woken(wait_kind::COND_SIGNAL, 300), RULE).is_none(), "one is woken");
     assert!(says(&queue(10, 100, 0), RULE).is_none(), "nobody is woken");
 }
 

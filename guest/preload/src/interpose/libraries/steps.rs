@@ -13,6 +13,7 @@ use crate::lock_id::side_table::SideTable;
 use crate::lock_id::unstamped;
 use crate::lockdep::annotate::user_locks;
 use crate::lockdep::cond;
+use crate::lockmeter::cond::Ends;
 use crate::recorder::state;
 use crate::{lockdep, lockmeter};
 
@@ -195,7 +196,8 @@ pub fn wait(condition: u64, lock: u64, site: u64, timed: u16, block: impl FnOnce
         // SAFETY: a `UserLock` is known by its address alone, so `around` does not touch its
         // memory.
         true => unsafe {
-            lockmeter::cond::around(lock as *mut UserLock, site, by_lockdep);
+            let ends = if timed == 0 { Ends::Never } else { Ends::Sometime };
+            lockmeter::cond::around(condition, lock as *mut UserLock, site, ends, by_lockdep);
         },
         false => {
             by_lockdep();
@@ -220,6 +222,7 @@ pub fn signal(condition: u64, site: u64, to_all: bool) {
     if lockdep::is_wanted() {
         cond::signalled(condition as *mut pthread_cond_t, site, to_all);
     }
+    lockmeter::cond::signalled(condition, site, to_all);
 }
 
 /// A condition variable's life begins, or is over.

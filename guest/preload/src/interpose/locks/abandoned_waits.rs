@@ -15,6 +15,7 @@ use crate::os::{sys, tls};
 #[cfg_attr(test, expect(dead_code, reason = "tests have the standard library's unwinding"))]
 pub fn unwound() {
     waiters::unwound();
+    lockmeter::unwound();
     // The thread ends: its frames have all been left.
     python_calls::left(u64::MAX);
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.

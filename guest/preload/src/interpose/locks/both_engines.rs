@@ -13,6 +13,7 @@ use lockwright_ledger::rows::meter::wait_kind;
 use crate::callsite::Return;
 use crate::lockdep::acquire::Watched;
 use crate::lockmeter::acquire::{Counted, may_recur};
+use crate::lockmeter::cond::Ends;
 use crate::lockmeter::wait::{self, Contended, Owner};
 use crate::lockmeter::{
     Target, cond, hold, is_wanted, record, rwlock, spot, subject_of, sync_waits, tls,
@@ -138,7 +139,7 @@ pub unsafe extern "C-unwind" fn cond_wait(
 ) -> c_int {
     // SAFETY: `m` is the program's own mutex, and the wrapper for lockdep gets the arguments
     // unchanged.
-    unsafe { cond::around(m, site, || lockdep::cond_wait(c, m, site)) }
+    unsafe { cond::around(c as u64, m, site, Ends::Never, || lockdep::cond_wait(c, m, site)) }
 }
 
 /// # Safety
@@ -154,7 +155,7 @@ pub unsafe extern "C-unwind" fn cond_timedwait(
     // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) {
-            true => cond::around(m, site, block),
+            true => cond::around(c as u64, m, site, Ends::at(t), block),
             false => block(),
         }
     }
@@ -174,7 +175,7 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
     // SAFETY: `m` is the program's own mutex, and `t` its deadline or null.
     unsafe {
         match deadline::is_time(t) && deadline::is_clock(k) {
-            true => cond::around(m, site, block),
+            true => cond::around(c as u64, m, site, Ends::at(t), block),
             false => block(),
         }
     }

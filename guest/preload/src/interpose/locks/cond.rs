@@ -9,6 +9,7 @@ use crate::debugobjects::uses::used_static;
 use crate::debugobjects::{Type, attribute_calls, init_destroy, types, waiters};
 use crate::libc::real;
 use crate::lockdep::cond;
+use crate::lockmeter;
 use crate::os::deadline;
 
 type Cond = *mut pthread_cond_t;
@@ -131,6 +132,7 @@ macro_rules! signals {
         pub unsafe extern "C-unwind" fn $name(c: Cond, site: u64) -> c_int {
             used_static(&types::COND, c as u64);
             cond::signalled(c, site, $to_all);
+            lockmeter::cond::signalled(c as u64, site, $to_all);
             // SAFETY: the next function gets the program's own arguments unchanged, as without us.
             unsafe { real::$function(c) }
         }

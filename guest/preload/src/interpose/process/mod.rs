@@ -4,5 +4,6 @@ pub mod bare_execute;
 pub mod bare_fork;
 pub mod execute;
 pub mod process_exit;
+pub mod pthread_cancel;
 pub mod pthread_create;
 pub mod thread_keys;

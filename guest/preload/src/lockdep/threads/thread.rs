@@ -14,9 +14,9 @@ use lockwright_ledger::rows::mode;
 use crate::libc::real::{self, Start, StartC11};
 use crate::lock_id::side_table::SideTable;
 use crate::lockdep::watch::{self, Blocking};
-use crate::lockdep::{atomic_sleep, attached_threads, cond};
+use crate::lockdep::{atomic_sleep, attached_threads};
 use crate::os::{sys, time};
-use crate::recorder::state;
+use crate::recorder::{cond_signals, state};
 use crate::stack::python;
 
 /// What a new thread must know, from its creator. The start routine is what the thread's first
@@ -125,8 +125,7 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     let thread = watch::thread()?;
     let (segment, stack) =
         state::with_core(|core| core.thread_creates(thread, &mut python::capture))?;
-    // Relaxed: a word that says nothing about other memory.
-    cond::SIGNALS_MATTER.store(true, Relaxed);
+    cond_signals::matter();
     let slot = take_slot(Passage { start, argument, segment, stack });
     if slot.is_none() {
         state::with_core(|core| core.creation_is_over(segment));

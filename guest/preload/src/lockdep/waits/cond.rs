@@ -16,7 +16,7 @@ use crate::lockdep::{
     cond_waits, handed_on, left_held, misuse, monitors, release, taken_signals, watch,
 };
 use crate::os::{time, tls};
-use crate::recorder::state;
+use crate::recorder::{cond_signals, state};
 use crate::stack::python;
 
 type Cond = *mut pthread_cond_t;
@@ -31,10 +31,6 @@ static MUTEXES: SideTable = SideTable::new();
 
 /// Bit of a [`MUTEXES`] word, in the half that is a class: a thread waited that cannot give up.
 const UNTIMED: u64 = 1 << 63;
-
-/// There has been another thread, or somebody has waited on a condition variable: from then on stubs do
-/// not forward signals unseen.
-pub static SIGNALS_MATTER: AtomicBool = AtomicBool::new(false);
 
 /// Condition variables and semaphores that somebody has waited for with another lock kept.
 static KEPT: SideTable = SideTable::new();
@@ -151,7 +147,7 @@ fn remember_mutex(c: Cond, mutex: Ident, timed: u16) {
     let word = mutex.0 | untimed | known & UNTIMED;
     if word != known {
         state::with_core(|_| MUTEXES.insert(c as u64, Ident(word)));
-        SIGNALS_MATTER.store(true, Relaxed);
+        cond_signals::matter();
     }
 }
 

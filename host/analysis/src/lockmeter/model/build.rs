@@ -1,7 +1,7 @@
 //! Puts the ledgers' sums together: sites that are one place become one, locks of one class one
 //! lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use lockwright_ledger::layout::engines;
@@ -14,7 +14,7 @@ use super::end::{self, End};
 use super::numbers::{Numbers, Times};
 use super::report::{
     At, Blame, Call, Futex, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait,
-    WaitKind, Waker,
+    WaitKind, Waker, WakerKind,
 };
 use super::site_table::SiteTable;
 use super::sums::{Blames, SiteRows};
@@ -243,6 +243,8 @@ struct Builder {
     waits: HashMap<WaitSite, usize>,
     places: HashMap<String, usize>,
     instances: HashMap<(usize, usize, u32), usize>,
+    /// Wakers whose calls have been counted, by the wait that they ended, ledger and row.
+    counted_calls: HashSet<(usize, usize, u32)>,
     /// By lock and site: acquisitions of the call site whose stack is shown, where a place has several.
     shown: HashMap<(usize, usize), u64>,
 }
@@ -262,7 +264,9 @@ impl Builder {
         let mut wakers: HashMap<u32, rows::Site> = HashMap::new();
         for (row, site) in sites(false) {
             match site.wait {
-                wait_kind::FUTEX_WAKE => _ = wakers.insert(row, site),
+                wait_kind::FUTEX_WAKE | wait_kind::COND_SIGNAL | wait_kind::COND_BROADCAST => {
+                    _ = wakers.insert(row, site);
+                }
                 wait_kind::FUTEX => at.insert(row, self.futex_site(source, row, &site)),
                 _ => at.insert(row, self.wait_site(source, row, &site)),
             }
@@ -449,6 +453,8 @@ impl Builder {
                     blocked: 0,
                     timeouts: 0,
                     wait: Times::default(),
+                    in_vain: 0,
+                    wakers: Vec::new(),
                     futex: None,
                 });
                 waits.len() - 1
@@ -496,13 +502,14 @@ impl Builder {
                 blocked: 0,
                 timeouts: 0,
                 wait: Times::default(),
+                in_vain: 0,
+                wakers: Vec::new(),
                 futex: Some(Futex {
                     kind,
                     addr,
                     name: source.variable_at(addr),
                     refused: 0,
                     interrupted: 0,
-                    wakers: Vec::new(),
                 }),
             });
             waits.len() - 1
@@ -512,7 +519,7 @@ impl Builder {
         at
     }
 
-    /// Who ended the waits at a futex.
+    /// Who ended the waits on a condition or futex.
     fn wakers(
         &mut self,
         source: &Source<'_>,
@@ -521,16 +528,37 @@ impl Builder {
         wakers: &HashMap<u32, rows::Site>,
     ) {
         for (&(kind, other), &(count, ticks)) in blames {
-            let Some(site) = wakers.get(&other).filter(|_| kind == blame_kind::HOLDER) else {
-                continue;
+            if kind == blame_kind::IN_VAIN {
+                let in_vain = &mut self.report.waits[from].in_vain;
+                *in_vain = in_vain.saturating_add(count);
+            }
+            let Some(site) = wakers.get(&other) else { continue };
+            let stack = source.symbols.stack(site.stack);
+            let (by, stack) = match site.wait {
+                wait_kind::COND_SIGNAL => (WakerKind::Signal, stack),
+                wait_kind::COND_BROADCAST => (WakerKind::Broadcast, stack),
+                _ => (WakerKind::Wake, futexes::folded(&stack)),
             };
-            let ns = source.ticks.ns(ticks);
-            let stack = futexes::folded(&source.symbols.stack(site.stack));
             let place = self.place_at(source, site, &stack);
-            let Some(futex) = &mut self.report.waits[from].futex else { continue };
-            match futex.wakers.iter_mut().find(|waker| waker.place == place) {
-                Some(waker) => add(&mut waker.count, &mut waker.ns, count, ns),
-                None => futex.wakers.push(Waker { stack, place, count, ns }),
+            let calls = match self.counted_calls.insert((from, source.index, other)) {
+                true => source.sums.acquisitions(other),
+                false => 0,
+            };
+            let wakers = &mut self.report.waits[from].wakers;
+            let known = wakers.iter().position(|it| (it.place, it.kind) == (place, by));
+            let index = known.unwrap_or_else(|| {
+                let (calls, count, ns, in_vain) = (0, 0, 0.0, 0);
+                wakers.push(Waker { stack, place, kind: by, calls, count, ns, in_vain });
+                wakers.len() - 1
+            });
+            let waker = &mut wakers[index];
+            waker.calls = waker.calls.saturating_add(calls);
+            match kind {
+                blame_kind::HOLDER => {
+                    add(&mut waker.count, &mut waker.ns, count, source.ticks.ns(ticks));
+                }
+                blame_kind::IN_VAIN => waker.in_vain = waker.in_vain.saturating_add(count),
+                _ => {}
             }
         }
     }

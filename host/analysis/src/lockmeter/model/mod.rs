@@ -22,5 +22,5 @@ pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{
     At, Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holds, Instance, Lock, MeterReport,
-    Mode, Nested, Process, Readers, Site, Wait, WaitKind, Waiter, Waker,
+    Mode, Nested, Process, Readers, Site, Wait, WaitKind, Waiter, Waker, WakerKind,
 };

@@ -30,9 +30,7 @@ pub(super) fn sort(report: &mut MeterReport) {
     };
     for wait in &mut report.waits {
         wait.lock = wait.lock.map(|lock| locks[lock]);
-        if let Some(futex) = &mut wait.futex {
-            futex.wakers.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.place.cmp(&b.place)));
-        }
+        wait.wakers.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.place.cmp(&b.place)));
     }
     for waiter in &mut report.waiting {
         if let At::Lock { lock, .. } = waiter.at {

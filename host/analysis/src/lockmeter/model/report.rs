@@ -50,8 +50,7 @@ impl MeterReport {
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         let sites = self.locks.iter().flat_map(|lock| &lock.sites).map(|site| &site.stack);
         let created = self.locks.iter().map(|lock| &lock.created);
-        let wakers = self.waits.iter().filter_map(|wait| wait.futex.as_ref());
-        let wakers = wakers.flat_map(|futex| &futex.wakers).map(|waker| &waker.stack);
+        let wakers = self.waits.iter().flat_map(|wait| &wait.wakers).map(|waker| &waker.stack);
         let waits = self.waits.iter().map(|wait| &wait.stack);
         sites.chain(created).chain(waits).chain(wakers).flat_map(|stack| stack.iter())
     }
@@ -384,6 +383,10 @@ pub struct Wait {
     pub timeouts: u64,
     /// How long they were.
     pub wait: Times,
+    /// Waits that ended in vain: the thread was woken, did nothing, and waited again.
+    pub in_vain: u64,
+    /// Who ended the waits on a condition or futex, the longest waits first.
+    pub wakers: Vec<Waker>,
     /// What is known of a [`WaitKind::Futex`].
     pub futex: Option<Futex>,
 }
@@ -419,21 +422,36 @@ pub struct Futex {
     pub refused: u64,
     /// Waits that a signal ended.
     pub interrupted: u64,
-    /// Who ended the waits, the longest waits first.
-    pub wakers: Vec<Waker>,
 }
 
-/// A place in the program that wakes threads which wait at a futex.
+/// How a call wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakerKind {
+    /// At a futex.
+    Wake,
+    /// It signals one of a condition variable's waiters.
+    Signal,
+    /// It signals all of them.
+    Broadcast,
+}
+
+/// A place in the program that ends waits on a condition or futex.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waker {
     /// Innermost frame first.
     pub stack: Rc<[Frame]>,
     /// As [`Site::place`].
     pub place: usize,
+    /// How.
+    pub kind: WakerKind,
+    /// Calls there that woke somebody.
+    pub calls: u64,
     /// Waits that it ended.
     pub count: u64,
     /// How long they were.
     pub ns: f64,
+    /// How many of them ended in vain.
+    pub in_vain: u64,
 }
 
 /// A thread whose wait was not over when the process ended, or the ledger was read.

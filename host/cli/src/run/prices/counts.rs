@@ -112,7 +112,9 @@ mod tests {
             blocked: 0,
             timeouts: 0,
             wait: Times::default(),
+            in_vain: 0,
             futex: None,
+            wakers: Vec::new(),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Futexes that threads wait at, for machines.
+//! Futexes that threads wait at, and what ends waits, for machines.
 
 use serde::Serialize;
 
 use super::values::ns;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::finding::futex::FutexKind;
-use lockwright_analysis::lockmeter::model::{Futex, Waker};
+use lockwright_analysis::lockmeter::model::{Futex, Waker, WakerKind};
 
 #[derive(Serialize)]
 pub struct FutexOut<'r> {
@@ -15,14 +15,16 @@ pub struct FutexOut<'r> {
     name: Option<&'r str>,
     refused: u64,
     interrupted: u64,
-    wakers: Vec<WakerOut<'r>>,
 }
 
 #[derive(Serialize)]
-struct WakerOut<'r> {
+pub struct WakerOut<'r> {
     place: usize,
+    kind: &'static str,
+    calls: u64,
     count: u64,
     ns: f64,
+    in_vain: u64,
     stack: &'r [Frame],
 }
 
@@ -33,10 +35,21 @@ pub fn futex(futex: &Futex) -> FutexOut<'_> {
         name: futex.name.as_deref(),
         refused: futex.refused,
         interrupted: futex.interrupted,
-        wakers: futex.wakers.iter().map(waker).collect(),
     }
 }
 
-fn waker(waker: &Waker) -> WakerOut<'_> {
-    WakerOut { place: waker.place, count: waker.count, ns: ns(waker.ns), stack: &waker.stack }
+pub fn waker(waker: &Waker) -> WakerOut<'_> {
+    WakerOut {
+        place: waker.place,
+        kind: match waker.kind {
+            WakerKind::Wake => "wake",
+            WakerKind::Signal => "signal",
+            WakerKind::Broadcast => "broadcast",
+        },
+        calls: waker.calls,
+        count: waker.count,
+        ns: ns(waker.ns),
+        in_vain: waker.in_vain,
+        stack: &waker.stack,
+    }
 }

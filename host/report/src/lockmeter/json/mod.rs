@@ -217,6 +217,8 @@ struct WaitOut<'r> {
     timeouts: u64,
     wait: TimesOut,
     stack: &'r [Frame],
+    in_vain: u64,
+    wakers: Vec<futex::WakerOut<'r>>,
     futex: Option<futex::FutexOut<'r>>,
 }
 
@@ -391,6 +393,8 @@ fn wait(wait: &Wait) -> WaitOut<'_> {
         timeouts: wait.timeouts,
         wait: times(&wait.wait),
         stack: &wait.stack,
+        in_vain: wait.in_vain,
+        wakers: wait.wakers.iter().map(futex::waker).collect(),
         futex: wait.futex.as_ref().map(futex::futex),
     }
 }

@@ -19,7 +19,7 @@ pub fn write(page: &mut Page<'_>) {
         let Some(futex) = &wait.futex else { continue };
         page.line(&format!("{}: {}", head(futex), page.place(&wait.stack)));
         page.line(&row(&cells(wait)));
-        wakers::write(page, futex);
+        wakers::write(page, wait);
     }
     if waits.len() > shown {
         page.line(&format!("... and {} more: --top 0 shows all", waits.len() - shown));

@@ -76,9 +76,7 @@ pub fn write(page: &mut Page<'_>) {
         let head = format!("{what}{lock}: {}", page.place(&wait.stack));
         page.line(&head);
         page.line(&row(&cells(wait)));
-        if let Some(futex) = &wait.futex {
-            wakers::write(page, futex);
-        }
+        wakers::write(page, wait);
     }
     if waits.len() > shown {
         page.line(&format!("... and {} more: --top 0 shows all", waits.len() - shown));

@@ -1,21 +1,25 @@
-//! Who ended the waits on a futex.
+//! Who ended the waits on a condition or futex.
 
 use super::format::time;
 use super::page::Page;
+use crate::prose::wakers::{calls, in_vain};
 use crate::prose::words::number;
-use lockwright_analysis::lockmeter::model::Futex;
+use lockwright_analysis::lockmeter::model::Wait;
 
-/// Places named of those that woke the waiters of one futex.
+/// Places named of those that woke the waiters of one futex or condition.
 const MOST_WAKERS: usize = 3;
 
 /// Who ended the waits.
-pub fn write(page: &mut Page<'_>, futex: &Futex) {
-    for waker in futex.wakers.iter().take(MOST_WAKERS) {
-        let place = page.place(&waker.stack);
-        let waits = number(waker.count);
-        page.line(&format!("     {waits} woken by {place}, after {} in all", time(waker.ns)));
+pub fn write(page: &mut Page<'_>, wait: &Wait) {
+    for waker in wait.wakers.iter().take(MOST_WAKERS) {
+        let (place, waits) = (page.place(&waker.stack), number(waker.count));
+        let (calls, in_vain) = (calls(waker), in_vain(waker));
+        page.line(&format!(
+            "     {waits} woken by {calls}{place}{in_vain}, after {} in all",
+            time(waker.ns)
+        ));
     }
-    if futex.wakers.len() > MOST_WAKERS {
-        page.line(&format!("     and by {} more places", futex.wakers.len() - MOST_WAKERS));
+    if wait.wakers.len() > MOST_WAKERS {
+        page.line(&format!("     and by {} more places", wait.wakers.len() - MOST_WAKERS));
     }
 }
