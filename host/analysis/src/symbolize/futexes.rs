@@ -113,6 +113,10 @@ const OF_THREADS: &[&str] = &[
     "absl::Notification",
     "absl::BlockingCounter",
     "oneTBB's workers",
+    // Each waiter sleeps at a word of its own stack.
+    "tbb::mutex",
+    "tbb::rw_mutex",
+    "oneTBB",
 ];
 
 /// Whether the futex is that of a thread that waits, not of what it waits for.
@@ -329,6 +333,9 @@ mod tests {
                 "{function}"
             );
         }
+        let tbb = ["inner", "tbb::detail::r1::wait_on_address", "user"];
+        let kind = kind_of(futex_call::WAIT, &stack(&tbb));
+        assert!(kind.of == Some("oneTBB") && is_of_thread(kind), "{kind:?}");
         assert_eq!(of(&["my_futex", "take_my_lock_for_it", "user"]).0, FutexUse::Unknown);
     }
 }
