@@ -152,7 +152,9 @@ fn ask() {
         spinning::FIRST.set(interpose::watch_sleeping);
     }
     debugobjects::ask(names.clone().any(|name| name == b"debugobjects"));
-    if !names.any(|name| name == b"lockmeter") {
+    let is_metered = names.any(|name| name == b"lockmeter");
+    lockdep::ask_semaphores(lockdep::is_wanted() || is_metered);
+    if !is_metered {
         interpose::forward_blocking();
         watch_idling();
         return;

@@ -81,6 +81,9 @@ pub mod wait_kind {
     pub const COND_SIGNAL: u32 = 8;
     /// The same, of a call that signalled all of them.
     pub const COND_BROADCAST: u32 = 9;
+    /// A routine that another thread runs, by `pthread_once` or `call_once`. The blame of a wait is the site, of this kind, of the call
+    /// that ran it.
+    pub const ONCE: u32 = 10;
 }
 
 /// Values of [`Site::inst`] where [`Site::wait`] is [`wait_kind::FUTEX`]: how it waits.
@@ -284,6 +287,12 @@ pub mod blame_kind {
     /// The cell is of waits: `other` ended so many of them in vain, as the thread waited again without having done anything. `ticks` is
     /// the time from each such wait to the next.
     pub const IN_VAIN: u32 = 2;
+    /// `other` is the kernel id of a thread of another process, which held the lock that processes share when `ticks` of the cell's waits
+    /// began.
+    pub const OTHER_PROCESS: u32 = 3;
+    /// While `other` held the lock, and the cell's waits were for that, its thread was on no processor for `ticks`: of some of the waits, each
+    /// as many times as it stands for others.
+    pub const STOOD: u32 = 4;
 }
 
 /// Holder sites that a board tells apart; the rest are summed up under site 0.

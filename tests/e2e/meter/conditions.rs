@@ -97,7 +97,9 @@ fn a_herd_is_counted_and_named_and_is_gone_when_one_is_woken() {
         let mended = meter(how, &program("meter_herd.c"), &["signal"]);
         let waker = seller(&mended);
         assert_eq!(waker.kind, WakerKind::Signal);
-        assert_eq!((waker.calls as f64, waker.in_vain), (mended.truth("signals"), 0));
+        assert_eq!(waker.calls as f64, mended.truth("signals"));
+        // A thread that comes by may take the ticket of one that was woken.
+        assert!(waker.in_vain as f64 <= mended.truth("in_vain"), "{waker:#?}");
         assert!(advise(&mended.report).iter().all(|advice| advice.rule != "thundering herd"));
     }
 }

@@ -3,6 +3,7 @@
 mod bounces;
 mod conditions;
 mod full;
+mod holders;
 mod inflation;
 mod lives;
 pub mod run;

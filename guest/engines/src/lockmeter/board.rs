@@ -197,6 +197,12 @@ impl Boards {
         place.board.waiters().fetch_add(1, Relaxed);
     }
 
+    /// Nobody else waits there.
+    pub fn is_alone(place: &Place) -> bool {
+        // Relaxed: a hint.
+        place.board.waiters().load(Relaxed) == 1
+    }
+
     /// The wait is over, and who held the lock does not matter.
     pub fn quit(&self, place: &Place) {
         place.board.leave();

@@ -31,7 +31,7 @@ pub use self::cell::{CellRef, Rest};
 pub use self::conditions::{Conditions, On, Signal};
 pub use self::contention::{Contention, Waiting};
 pub use self::core::{Call, LockMeter};
-pub use self::pending::{CondWait, LastWait, Pending, Woken};
+pub use self::pending::{CondWait, LastWait, Pending, Stood, Woken};
 pub use self::readers::ReadersRef;
 pub use self::runs::Missing;
 pub use self::shares::{Share, Shares};

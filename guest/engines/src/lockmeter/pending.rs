@@ -23,6 +23,12 @@ pub(super) const CONTENTIONS: usize = 4;
 pub(super) struct Waits {
     pub(super) pending: [Pending; PENDING + 1],
     pub(super) contentions: [Contention; CONTENTIONS],
+    /// The condition waits that came before those.
+    pub(super) woken: [Kept<Woken>; PENDING],
+    pub(super) stood: Kept<Stood>,
+    /// When a holder is to be looked at next, and the waits without a look since the last.
+    pub(super) next_look: u64,
+    pub(super) without_look: u64,
     pub(super) cond_waiter: CondWaiter,
     pub(super) condition: Condition,
 }
@@ -41,9 +47,13 @@ impl Waits {
             for i in 0..=PENDING {
                 (*at).pending[i].cell = None;
             }
+            for i in 0..PENDING {
+                _ = (*at).woken[i].take();
+            }
             for i in 0..CONTENTIONS {
                 (*at).contentions[i].addr = 0;
             }
+            _ = (*at).stood.take();
             // A waiter that is still in a list stays there, until the next thread here enters another.
             _ = ((*at).condition.wait.take(), (*at).condition.last.take());
         }
@@ -83,7 +93,7 @@ impl PendingAt {
         unsafe {
             let at = self.0;
             ((*at).cell, (*at).ticks, (*at).spun) = (wait.cell, wait.ticks, wait.spun);
-            ((*at).shares, (*at).woken) = (wait.shares, wait.woken);
+            (*at).shares = wait.shares;
             word(&raw const (*at).ended).store(wait.ended, Relaxed);
         }
     }
@@ -98,8 +108,7 @@ impl PendingAt {
         unsafe {
             let cell = (*self.0).cell.take()?;
             let (ticks, spun, shares) = ((*self.0).ticks, (*self.0).spun, (*self.0).shares);
-            let woken = (*self.0).woken;
-            Some(Pending { cell: Some(cell), ended: self.ended(), ticks, spun, shares, woken })
+            Some(Pending { cell: Some(cell), ended: self.ended(), ticks, spun, shares })
         }
     }
 }
@@ -118,15 +127,24 @@ pub struct Pending {
     pub spun: u64,
     /// Whose holds it was for.
     pub shares: Shares,
-    /// The condition wait that came before it.
-    pub woken: Option<Woken>,
 }
 
 impl Pending {
     /// A wait of `cell` that ended at `ended`, after `ticks`.
     pub fn new(cell: CellRef, ended: u64, ticks: u64, shares: Shares) -> Self {
-        Self { cell: Some(cell), ended, ticks, spun: 0, shares, woken: None }
+        Self { cell: Some(cell), ended, ticks, spun: 0, shares }
     }
+}
+
+/// How long the holder of a lock was on no processor during a wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Stood {
+    /// Cell of the wait.
+    pub cell: CellRef,
+    /// Site where the holder took the lock.
+    pub site: u32,
+    /// How long, ticks: of this wait, and of those for which it stands.
+    pub ticks: u64,
 }
 
 /// A condition wait, up to its signal.

@@ -15,7 +15,7 @@ use lockwright_ledger::rows::meter::{Meter, Metered};
 use super::cell::CellRef;
 use super::conditions::CondWaiter;
 use super::contention::Waiting;
-use super::pending::{Condition, PENDING, Pending, PendingAt, Waits};
+use super::pending::{Condition, PENDING, Pending, PendingAt, Stood, Waits, Woken};
 use super::readers::ReadersRef;
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 use crate::trial::Trial;
@@ -555,6 +555,11 @@ impl MeterThread {
         self.row.waiting != 0
     }
 
+    /// Site of the wait for what is at `addr`, if that is what the thread waits for.
+    pub fn waits_at(&self, addr: u64) -> Option<u32> {
+        (self.row.waiting != 0 && self.row.waiting_for == addr).then_some(self.row.waiting)
+    }
+
     /// What the futex' word was at which the thread is about to wait.
     pub fn set_waiting_word(&mut self, word: u32) {
         self.row.waiting_word = word;
@@ -666,6 +671,54 @@ impl MeterThread {
     pub fn condition(&mut self) -> Option<&mut Condition> {
         // SAFETY: null, or this thread's own memory, which begins zeroed: there is no wait then.
         unsafe { (self.row.waits as *mut Waits).as_mut() }.map(|waits| &mut waits.condition)
+    }
+
+    /// Whether a wait that begins at `now` is one in which the holder is looked at: one in so many ticks. It stands for so many waits.
+    pub fn looks(&mut self, now: u64, every: u64) -> Option<u64> {
+        // SAFETY: null, or this thread's own memory.
+        let waits = unsafe { (self.row.waits as *mut Waits).as_mut() }?;
+        if now < waits.next_look {
+            waits.without_look += 1;
+            return None;
+        }
+        waits.next_look = now + every;
+        Some(core::mem::take(&mut waits.without_look) + 1)
+    }
+
+    /// Keeps what was seen of a holder during a wait that is kept, too: of the last.
+    pub fn keep_stood(&mut self, stood: Stood) {
+        // SAFETY: null, or this thread's own memory.
+        if let Some(waits) = unsafe { (self.row.waits as *mut Waits).as_mut() } {
+            waits.stood.put(stood);
+        }
+    }
+
+    /// What was seen of a holder, and kept last.
+    pub fn kept_stood(&mut self) -> Option<Stood> {
+        // SAFETY: null, or this thread's own memory.
+        unsafe { (self.row.waits as *mut Waits).as_mut() }?.stood.take()
+    }
+
+    /// Keeps the condition wait that came before the wait which is kept for the innermost held lock. False: none is.
+    pub fn keep_woken(&mut self, woken: &Woken) -> bool {
+        // SAFETY: the top is an entry of this thread's own array, or "nothing held", which has no flags.
+        let flags = unsafe { (*self.top()).flags };
+        let waits = self.row.waits as *mut Waits;
+        // SAFETY: null, or this thread's own memory.
+        match ((flags & PENDING_BITS).checked_sub(1), unsafe { waits.as_mut() }) {
+            (Some(i), Some(waits)) => {
+                waits.woken[i as usize].put(*woken);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The condition wait that came before the wait which is kept for `held`.
+    pub fn kept_woken(&mut self, held: &Metered) -> Option<Woken> {
+        let i = (held.flags & PENDING_BITS).checked_sub(1)? as usize;
+        // SAFETY: this thread's own memory, which is there as a wait is kept in it.
+        unsafe { (*(self.row.waits as *mut Waits)).woken[i].take() }
     }
 
     /// An acquisition of the lock at `addr` begins that may wait out of sight.

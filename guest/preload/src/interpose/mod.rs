@@ -21,8 +21,8 @@ mod table;
 use self::loading::{dl_iterate_phdr, dlclose, dlopen};
 pub use self::locks::{abandoned_waits, both_engines, both_user_locks, bounces, c11};
 use self::locks::{
-    annotated_object, barrier, cond, engine, internal_names, lifetimes, mutex, once, rwlock,
-    semaphore, spin,
+    annotated_object, barrier, cond, engine, internal_names, lifetimes, metered_semaphore, mutex,
+    once, rwlock, semaphore, spin,
 };
 pub use self::memory::{allocation, freed_memory};
 use self::memory::{block_size, locks_within};

@@ -15,8 +15,8 @@ use super::guarded::Guarded;
 use super::{
     annotated_object, bare_fork, barrier, both_engines, both_user_locks, c11, children, cond,
     dl_iterate_phdr, dlclose, dlopen, execute, freed_memory, internal_names, longjmp, may_sleep,
-    mutex, once, process_exit, pthread_cancel, pthread_create, rwlock, seccomp, semaphore,
-    signal_unsafe, spin, syscall, thread_keys,
+    metered_semaphore, mutex, once, process_exit, pthread_cancel, pthread_create, rwlock, seccomp,
+    semaphore, signal_unsafe, spin, syscall, thread_keys,
 };
 use crate::debugobjects::{COND_IMPOSSIBLE, ONCE_DONE, attribute_calls, timer, types};
 use crate::layouts::COND_WREFS;
@@ -73,11 +73,11 @@ interpose! {
 
     sem_init(3): call(site_return, semaphore::init);
     sem_destroy(1): call(site_return, semaphore::destroy);
-    sem_post(1): call(site, lockdep::semaphore::post);
-    sem_trywait(1): call(site_return, lockdep::semaphore::trywait);
-    sem_wait(1): engines(site_return, semaphore::wait, sync_waits::sem_wait, both_engines::sem_wait);
-    sem_timedwait(2): engines(site_return, semaphore::timedwait, sync_waits::sem_timedwait, both_engines::sem_timedwait);
-    sem_clockwait(3): engines(site_return, semaphore::clockwait, sync_waits::sem_clockwait, both_engines::sem_clockwait);
+    sem_post(1): engines(site, lockdep::semaphore::post, metered_semaphore::post, metered_semaphore::both::post);
+    sem_trywait(1): engines(site_return, lockdep::semaphore::trywait, metered_semaphore::trywait, metered_semaphore::both::trywait);
+    sem_wait(1): engines(site_return, semaphore::wait, metered_semaphore::wait, metered_semaphore::both::wait);
+    sem_timedwait(2): engines(site_return, semaphore::timedwait, metered_semaphore::timedwait, metered_semaphore::both::timedwait);
+    sem_clockwait(3): engines(site_return, semaphore::clockwait, metered_semaphore::clockwait, metered_semaphore::both::clockwait);
 
     mtx_init(2): call(site_return, c11::mtx_init);
     mtx_destroy(1): call(site_return, c11::mtx_destroy);

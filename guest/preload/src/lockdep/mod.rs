@@ -19,7 +19,7 @@ use self::threads::attached_threads;
 pub use self::threads::thread;
 pub use self::waits::{cond, futex, handovers};
 use self::waits::{cond_waits, handed_on, monitors, taken_signals};
-pub use self::wanted::{ask, is_wanted};
+pub use self::wanted::{are_semaphores_wanted, ask, ask_semaphores, is_wanted};
 
 use lockwright_ledger::layout::engines;
 

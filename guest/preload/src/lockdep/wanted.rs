@@ -10,6 +10,19 @@ pub fn ask(is_wanted: bool) {
     WANTED.store(is_wanted, Relaxed);
 }
 
+/// Somebody asked for semaphores that are locks.
+static SEMAPHORES: AtomicBool = AtomicBool::new(true);
+
+/// Says whether semaphores that are locks are wanted. Called at start.
+pub fn ask_semaphores(are_wanted: bool) {
+    SEMAPHORES.store(are_wanted, Relaxed);
+}
+
+/// Semaphores that are locks are wanted.
+pub fn are_semaphores_wanted() -> bool {
+    SEMAPHORES.load(Relaxed)
+}
+
 /// lockdep was asked for.
 pub fn is_wanted() -> bool {
     WANTED.load(Relaxed)

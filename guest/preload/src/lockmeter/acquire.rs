@@ -109,7 +109,7 @@ unsafe fn attempt<L: Counted>(
     // SAFETY: the stub's `site` and `back` are of the call under way.
     let subject = unsafe { subject_of(lock, || back.frame(site)) };
     let Some((thread, ident)) = subject else { return try_lock() };
-    let target = Target { addr: lock as u64, ident, mode, site, back };
+    let target = Target { addr: lock as u64, ident, mode, site, back, has_lines: false };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
     // SAFETY: the program passed `lock` to this call: it points to its lock.
     let recurs = unsafe { may_recur(lock, thread) };
@@ -166,7 +166,7 @@ pub unsafe fn waited_for<L: Counted>(
     // SAFETY: the stub's `site` and `back` are of the call under way.
     let subject = unsafe { subject_of(lock, || back.frame(site)) };
     let Some((thread, ident)) = subject else { return block(lock) };
-    let target = Target { addr: lock as u64, ident, mode, site, back };
+    let target = Target { addr: lock as u64, ident, mode, site, back, has_lines: false };
     let Some(spot) = spot(thread, &target) else { return block(lock) };
     // SAFETY: the caller promises its lock; a special one is a mutex, as `is_free` asks.
     if unsafe { L::is_special(lock) && is_free(lock) } {

@@ -136,6 +136,11 @@ pub fn end_those(has_ended: HasEnded<'_>) {
     }
 }
 
+/// The thread of kernel id `tid` is measured here.
+pub fn is_known(tid: u32) -> bool {
+    !METERS.get(tid).is_null()
+}
+
 /// Site where, and since when, the thread of kernel id `tid` holds the lock at `addr`.
 pub fn holder(tid: u32, addr: u64) -> Option<(u32, u64)> {
     let thread = METERS.get(tid);

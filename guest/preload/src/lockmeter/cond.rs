@@ -273,19 +273,23 @@ fn relock(
         thread.has_room().then_some(Spot { cell, trial: None })
     });
     let whole = ended.saturating_sub(wait.begun);
-    let waited = match spot {
-        Some(spot) if shares.held() > ticks / 2 => {
-            shares.settle(ticks);
-            let woken = Woken { cell: wait.cell, ticks: woken.saturating_sub(wait.begun), by };
-            Pending { woken: Some(woken), ..Pending::new(spot.cell, ended, ticks, shares) }
-        }
-        _ => Pending::new(wait.cell, ended, whole, Shares::of(by, whole)),
+    let Some(spot) = spot else {
+        record::woken(thread, &Woken { cell: wait.cell, ticks: whole, by });
+        return None;
     };
-    match spot {
-        Some(spot) => wait::held_after(thread, Some(&waited), wait.mutex, spot, false),
-        None => record::wait(thread, &waited),
+    if shares.held() > ticks / 2 {
+        shares.settle(ticks);
+        let waited = Pending::new(spot.cell, ended, ticks, shares);
+        let before = Woken { cell: wait.cell, ticks: woken.saturating_sub(wait.begun), by };
+        wait::held_after(thread, Some(&waited), wait.mutex, spot, false);
+        if !thread.keep_woken(&before) {
+            record::woken(thread, &before);
+        }
+    } else {
+        let waited = Pending::new(wait.cell, ended, whole, Shares::of(by, whole));
+        wait::held_after(thread, Some(&waited), wait.mutex, spot, false);
     }
-    spot.map(|spot| spot.cell)
+    Some(spot.cell)
 }
 
 /// The time, in ticks, at which a wait ran out that returned at `ended`.

@@ -247,9 +247,7 @@ fn end_and_judge(
         if let Some(trial) = MeterThread::trial_of(&held) {
             judge(trial);
         }
-        if let Some(waited) = thread.kept(&held) {
-            record::wait(thread, &waited);
-        }
+        record::kept(thread, &held);
     }
     result
 }
@@ -268,9 +266,7 @@ pub fn end_all(thread: &mut MeterThread) {
             record(thread, hold, now);
         }
         thread.remove(held.addr);
-        if let Some(waited) = thread.kept(&held) {
-            record::wait(thread, &waited);
-        }
+        record::kept(thread, &held);
     }
 }
 

@@ -13,10 +13,13 @@ pub mod clock;
 pub mod cond;
 pub mod futex;
 pub mod hold;
+mod holder_cpu;
 mod meter;
 pub mod mutex;
+pub mod once;
 pub mod record;
 pub mod rwlock;
+pub mod semaphore;
 pub mod spin;
 mod spots;
 pub mod sync_waits;
@@ -104,6 +107,7 @@ fn forked() {
         HEADER.store(ptr::null_mut(), Relaxed);
         BOARDS.forget();
         CONDITIONS.forget();
+        once::forked();
     }
 }
 

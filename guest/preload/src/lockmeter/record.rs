@@ -1,7 +1,7 @@
 //! A wait that is over, as the ledger keeps it.
 
 use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Share, Shares, Woken};
-use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
+use lockwright_ledger::rows::meter::{Metered, blame_kind, histogram_kind};
 
 use super::clock;
 use super::meter::{header, supply, with_space};
@@ -9,10 +9,26 @@ use super::meter::{header, supply, with_space};
 /// Records a wait that is over.
 pub fn wait(thread: &mut MeterThread, waited: &Pending) {
     let Some(cell) = waited.cell else { return };
-    if let Some(Woken { cell, ticks, by }) = waited.woken {
-        one(thread, cell, (ticks, 0), &[Share { site: by, ticks }]);
-    }
     one(thread, cell, (waited.ticks, waited.spun), waited.shares.all());
+    if let Some(stood) = thread.kept_stood().filter(|stood| stood.cell == cell) {
+        blame(thread, cell, blame_kind::STOOD, stood.site, stood.ticks);
+    }
+}
+
+/// Records a condition wait that is over.
+pub fn woken(thread: &mut MeterThread, woken: &Woken) {
+    let Woken { cell, ticks, by } = *woken;
+    one(thread, cell, (ticks, 0), &[Share { site: by, ticks }]);
+}
+
+/// Records the waits that were kept for a lock which has been let go.
+pub fn kept(thread: &mut MeterThread, held: &Metered) {
+    if let Some(before) = thread.kept_woken(held) {
+        woken(thread, &before);
+    }
+    if let Some(waited) = thread.kept(held) {
+        wait(thread, &waited);
+    }
 }
 
 /// Records a wait of so many ticks, of which the second number were spent spinning.
@@ -42,6 +58,11 @@ fn one(thread: &mut MeterThread, cell: CellRef, (ticks, spun): (u64, u64), share
 /// Records a wait of `ticks` that was for no lock.
 pub fn plain_wait(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
     wait(thread, &Pending::new(cell, 0, ticks, Shares::NONE));
+}
+
+/// A thread of another process, by its kernel id, held the lock that a wait of `cell` was for.
+pub fn other_process(thread: &mut MeterThread, cell: CellRef, tid: u32, ticks: u64) {
+    blame(thread, cell, blame_kind::OTHER_PROCESS, tid, ticks);
 }
 
 /// The call at site `by` ended a wait of `cell` in vain: `ticks` later the thread waited again.

@@ -15,8 +15,8 @@ use crate::callsite;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::os::mapping;
 use crate::recorder::measured::{measured, measured_short};
-use crate::stack::modules;
 use crate::stack::unwind::{self, Frame};
+use crate::stack::{modules, python};
 
 /// The thread and the lock, if both are watched.
 #[inline(always)]
@@ -123,7 +123,9 @@ fn find_or_make_spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> 
         site: at.id,
         ..Call::default()
     };
-    let cell = cell_of(thread, target.key_past(at.id), &call, target.site)?;
+    // Most are taken by lines of an interpreted language that have one call site in common, and would all go by the first of them.
+    let capture = if target.has_lines { python::capture } else { unwind::capture };
+    let cell = cell_by(thread, target.key_past(at.id), &call, target.site, capture)?;
     Some(Spot { cell, trial: at.trial })
 }
 
@@ -135,14 +137,23 @@ pub fn wait_site(address: u64) -> u64 {
 
 /// The cell of `key`, made for `call`, which returns to `address`, if there is none yet.
 pub fn cell_of(thread: &mut MeterThread, key: u64, call: &Call, address: u64) -> Option<CellRef> {
-    if let Some(cell) = thread.find(key) {
-        return Some(cell);
+    match thread.find(key) {
+        Some(cell) => Some(cell),
+        None => cell_by(thread, key, call, address, unwind::capture),
     }
+}
+
+/// As [`cell_of`], where there is none; `capture` finds its stack.
+fn cell_by(
+    thread: &mut MeterThread,
+    key: u64,
+    call: &Call,
+    address: u64,
+    mut capture: fn(&mut [u64]) -> usize,
+) -> Option<CellRef> {
     with_space(thread, |meter, core, thread| {
         modules::cover(core, &[address]);
-        // Without an interpreter's frames: its lines have one call site in common, and would all go
-        // by the first of them.
-        meter.cell(core, thread, key, call, &mut unwind::capture)
+        meter.cell(core, thread, key, call, &mut capture)
     })?
 }
 

@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use libc::{clockid_t, pthread_barrier_t, pthread_t, sem_t, timespec};
+use libc::{pthread_barrier_t, pthread_t, sem_t};
 use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares, key};
 use lockwright_glibc::table::semaphore;
 use lockwright_ledger::rows::meter::wait_kind;
@@ -11,7 +11,6 @@ use super::attached::thread;
 use super::spots::{cell_of, wait_site};
 use super::{clock, record, wait};
 use crate::libc::real;
-use crate::os::deadline;
 
 type Semaphore = *mut sem_t;
 
@@ -87,56 +86,6 @@ pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_i
         record::wait(thread, &waited);
     }
     result
-}
-
-/// `sem_wait`.
-///
-/// # Safety
-/// The arguments keep the contract of `sem_wait`; the stub passes `site`.
-pub unsafe extern "C-unwind" fn sem_wait(s: Semaphore, site: u64) -> c_int {
-    // SAFETY: the next `sem_wait` gets the program's own `s` unchanged, as without us.
-    unsafe { sem(s, site, || real::sem_wait(s)) }
-}
-
-/// `sem_timedwait`.
-///
-/// # Safety
-/// The arguments keep the contract of `sem_timedwait`; the stub passes `site`.
-pub unsafe extern "C-unwind" fn sem_timedwait(
-    s: Semaphore,
-    t: *const timespec,
-    site: u64,
-) -> c_int {
-    // SAFETY: the next `sem_timedwait` gets the program's own `s` and `t` unchanged, as without us.
-    let block = || unsafe { real::sem_timedwait(s, t) };
-    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-    unsafe {
-        match deadline::is_time(t) {
-            true => sem(s, site, block),
-            false => block(),
-        }
-    }
-}
-
-/// `sem_clockwait`.
-///
-/// # Safety
-/// The arguments keep the contract of `sem_clockwait`; the stub passes `site`.
-pub unsafe extern "C-unwind" fn sem_clockwait(
-    s: Semaphore,
-    clock: clockid_t,
-    t: *const timespec,
-    site: u64,
-) -> c_int {
-    // SAFETY: the next `sem_clockwait` gets the program's own arguments unchanged, as without us.
-    let block = || unsafe { real::sem_clockwait(s, clock, t) };
-    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-    unsafe {
-        match deadline::is_clock(clock) && deadline::is_time(t) {
-            true => sem(s, site, block),
-            false => block(),
-        }
-    }
 }
 
 /// `pthread_join`.

@@ -18,6 +18,8 @@ pub struct Target {
     pub mode: u16,
     pub site: u64,
     pub back: Return,
+    /// Its stack has the lines of an interpreted language, as locks of its class are made and taken by those.
+    pub has_lines: bool,
 }
 
 impl Target {

@@ -31,7 +31,11 @@ fn begin(thread: &mut MeterThread, lock: u64, ident: Ident, flags: u32, site: u6
         return;
     }
     let mode = if flags & flag::READ != 0 { mode::READ } else { 0 };
-    let Some(spot) = spot(thread, &Target { addr: lock, ident, mode, site, back }) else { return };
+    let Some(spot) =
+        spot(thread, &Target { addr: lock, ident, mode, site, back, has_lines: false })
+    else {
+        return;
+    };
     spot.cell.begin();
     if flags & flag::FAILED != 0 {
         spot.cell.reject();

@@ -6,10 +6,11 @@ use lockwright_engines::lockmeter::{
     CellRef, Contention, MeterThread, Pending, Place, Shares, Waiting,
 };
 
-use super::attached::holder;
+use super::attached::{self, holder};
 use super::meter::{BOARDS, header, with_space};
 use super::target::{Spot, Target};
-use super::{bounces, clock, hold, record};
+use super::{bounces, clock, hold, holder_cpu, record};
+use crate::stack::modules;
 
 /// How a lock's holder can be known.
 #[derive(Clone, Copy)]
@@ -34,6 +35,22 @@ pub struct Contended {
 }
 
 impl Contended {
+    /// Kernel thread id of the holder, 0 if it is not known.
+    fn owner_tid(self) -> u32 {
+        match self.owner {
+            Owner::Unknown => 0,
+            Owner::Was(tid) => tid,
+            // SAFETY: a word of the lock at `addr`, for which the caller is waiting.
+            Owner::At(word) => unsafe { word.read_volatile() },
+        }
+    }
+
+    /// The holder when the wait began, by its kernel thread id, if it is a thread of another process: one that is not measured here,
+    /// of a lock in memory that processes share.
+    fn other_process(self, addr: u64, tid: u32) -> Option<u32> {
+        (tid != 0 && !attached::is_known(tid) && modules::is_shared(addr)).then_some(tid)
+    }
+
     /// Site where, and since when, the lock at `addr` is held, as far as that is known.
     fn holder(self, addr: u64) -> Option<(u32, u64)> {
         match self.owner {
@@ -84,7 +101,11 @@ pub fn measure(
     let begun = clock::now();
     bounces::contended(addr, cell);
     let place = enter(thread, addr, begun);
-    let before = contended.holder(addr);
+    let (owner, before) = (contended.owner_tid(), contended.holder(addr));
+    let watched = match (&place, before) {
+        (Some(place), Some((site, _))) => holder_cpu::begin(thread, place, begun, owner, site),
+        _ => None,
+    };
     let (result, ended) = block_at(thread, cell, addr, begun, block);
     let ticks = ended.saturating_sub(begun);
     let shares = place.map_or(Shares::NONE, |place| {
@@ -95,7 +116,16 @@ pub fn measure(
         {
             shares.add(site, ended.saturating_sub(since.max(begun)));
         }
+        if shares.held() == 0
+            && let Some(tid) = contended.other_process(addr, owner)
+        {
+            record::other_process(thread, cell, tid, ticks);
+            return Shares::NONE;
+        }
         shares.settle(ticks);
+        if let Some(watched) = watched {
+            holder_cpu::end(thread, cell, watched, &shares);
+        }
         shares
     });
     let spun = if contended.spins { ticks } else { 0 };

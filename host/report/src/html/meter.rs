@@ -219,6 +219,7 @@ fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option
             (WaitKind::Semaphore, _) => "semaphore".to_owned(),
             (WaitKind::Barrier, _) => "barrier".to_owned(),
             (WaitKind::Join, _) => "end of a thread".to_owned(),
+            (WaitKind::Once, _) => "routine that is run once".to_owned(),
             (WaitKind::Call, Some(call)) => format!("sleeping call {call}"),
             (WaitKind::Call, None) => "sleeping call".to_owned(),
             (WaitKind::Futex, _) => wait.futex.as_ref().map_or_else(String::new, futexes::head),

@@ -7,6 +7,7 @@ use lockwright_analysis::lockmeter::model::{Waker, WakerKind};
 pub fn calls(waker: &Waker) -> String {
     let what = match waker.kind {
         WakerKind::Wake => return String::new(),
+        WakerKind::Routine => return "the end of the routine that ran in ".to_owned(),
         WakerKind::Signal => "signal",
         WakerKind::Broadcast => "broadcast",
     };

@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_void};
 
 use libc::{
     EBUSY, EOWNERDEAD, ETIMEDOUT, clockid_t, pthread_barrier_t, pthread_cond_t, pthread_mutex_t,
-    pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
+    pthread_rwlock_t, pthread_spinlock_t, pthread_t, timespec,
 };
 use lockwright_ledger::rows::meter::wait_kind;
 
@@ -25,9 +25,6 @@ mod lockdep {
     pub use crate::interpose::barrier::wait as barrier_wait;
     pub use crate::interpose::cond::{
         clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
-    };
-    pub use crate::interpose::semaphore::{
-        clockwait as sem_clockwait, timedwait as sem_timedwait, wait as sem_wait,
     };
     pub use crate::lockdep::mutex::{lock as mutex_lock, unlock as mutex_unlock};
     pub use crate::lockdep::rwlock::unlock as rwlock_unlock;
@@ -50,7 +47,7 @@ pub unsafe fn acquire<L: Watched + Counted>(
     // SAFETY: the stub's `site` and `back` are of the call under way.
     let subject = unsafe { subject_of(lock, || back.frame(site)) };
     let Some((thread, ident)) = subject else { return take() };
-    let target = Target { addr: lock as u64, ident, mode, site, back };
+    let target = Target { addr: lock as u64, ident, mode, site, back, has_lines: false };
     let Some(spot) = spot(thread, &target) else { return take() };
     // SAFETY: the program passed `lock` to this call: it points to its lock.
     let recurs = unsafe { may_recur(lock, thread) };
@@ -201,51 +198,4 @@ pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u6
     // SAFETY: `lockdep::barrier_wait` wraps the same call, and gets its arguments unchanged.
     let block = || unsafe { lockdep::barrier_wait(b, site) };
     sync_waits::whole(wait_kind::BARRIER, b as u64, site, block)
-}
-
-/// # Safety
-/// As for `lockdep::sem_wait`, which wraps the same call.
-pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64, back: Return) -> c_int {
-    // SAFETY: `s` is the program's own semaphore, and the wrapper for lockdep gets the arguments
-    // unchanged.
-    unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_wait(s, site, back)) }
-}
-
-/// # Safety
-/// As for `lockdep::sem_timedwait`, which wraps the same call.
-pub unsafe extern "C-unwind" fn sem_timedwait(
-    s: *mut sem_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: `lockdep::sem_timedwait` wraps the same call, and gets its arguments unchanged.
-    let block = || unsafe { lockdep::sem_timedwait(s, t, site, back) };
-    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-    unsafe {
-        match deadline::is_time(t) {
-            true => sync_waits::sem_whole(s, site, block),
-            false => block(),
-        }
-    }
-}
-
-/// # Safety
-/// As for `lockdep::sem_clockwait`, which wraps the same call.
-pub unsafe extern "C-unwind" fn sem_clockwait(
-    s: *mut sem_t,
-    c: clockid_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: `lockdep::sem_clockwait` wraps the same call, and gets its arguments unchanged.
-    let block = || unsafe { lockdep::sem_clockwait(s, c, t, site, back) };
-    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-    unsafe {
-        match deadline::is_clock(c) && deadline::is_time(t) {
-            true => sync_waits::sem_whole(s, site, block),
-            false => block(),
-        }
-    }
 }

@@ -11,6 +11,7 @@ pub mod cond;
 pub mod engine;
 pub mod internal_names;
 pub mod lifetimes;
+pub mod metered_semaphore;
 pub mod mutex;
 pub mod once;
 pub mod rwlock;

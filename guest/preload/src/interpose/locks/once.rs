@@ -16,6 +16,7 @@ use crate::debugobjects::uses::used_static;
 use crate::debugobjects::{types, waiters};
 use crate::libc::real;
 use crate::lockdep::once;
+use crate::lockmeter;
 use crate::os::tls;
 use crate::stack::unwound_call::unwound_call;
 
@@ -36,6 +37,8 @@ struct Call {
     control: u64,
     routine: Routine,
     has_run: Cell<bool>,
+    /// lockdep watches it.
+    is_watched: bool,
 }
 
 /// The C library runs this instead of the program's routine.
@@ -47,11 +50,14 @@ unsafe extern "C-unwind" fn watched_routine() {
     // between, in a handler, has put it back.
     let call = unsafe { &*(tls::once_call() as *const Call) };
     call.has_run.set(true);
+    lockmeter::once::runs(call.control);
     let (control, routine) = (call.control, call.routine);
-    let before = once::begins(control);
+    let before = call.is_watched.then(|| once::begins(control));
     // SAFETY: the program's, which the C library would have called here.
     unsafe { routine() };
-    once::ends(control, before);
+    if let Some(before) = before {
+        once::ends(control, before);
+    }
 }
 
 /// The routine may not have run yet: `next` runs it, or waits for the thread that does.
@@ -69,15 +75,23 @@ unsafe fn run(
     used_static(&types::ONCE, control as u64);
     let running = waiters::begin_routine(&types::ONCE, control as u64);
     // SAFETY: the program's call, which the stub came from, has not returned.
-    let result = if unsafe { once::enter(control as u64, site, back) } {
-        let call = Call { control: control as u64, routine, has_run: Cell::new(false) };
+    let is_watched = unsafe { once::enter(control as u64, site, back) };
+    let waiting = lockmeter::once::enters(control as u64, site);
+    let result = if is_watched || waiting.is_some() {
+        let has_run = Cell::new(false);
+        let call = Call { control: control as u64, routine, has_run, is_watched };
         let outer = tls::once_call();
         tls::set_once_call((&raw const call) as u64);
         // SAFETY: `next` gets the program's own `control`, and a routine that runs the program's.
         let result =
             unsafe { call_once_with(control.cast(), watched_routine as *mut c_void, next) };
         tls::set_once_call(outer);
-        once::returned(control as u64, call.has_run.get());
+        if is_watched {
+            once::returned(control as u64, call.has_run.get());
+        }
+        if let Some(waiting) = waiting {
+            lockmeter::once::returned(waiting, call.has_run.get());
+        }
         result
     } else {
         // SAFETY: `next` is the C library's function, which gets the program's own `control` and

@@ -27,7 +27,8 @@ use crate::lock_id::identity;
 use crate::lock_id::python_calls;
 use crate::lockdep::watch;
 use crate::lockdep::{
-    cond, fast_path, handed_on, handovers, is_wanted, left_held, python_lock, release, trylocks,
+    are_semaphores_wanted, cond, fast_path, handed_on, handovers, is_wanted, left_held,
+    python_lock, release, trylocks,
 };
 use crate::os::sys;
 use crate::recorder::measured::measured_short;
@@ -60,16 +61,18 @@ pub unsafe fn begins(
         // Posts of other processes would not be seen.
         handovers::semaphore_begins(s as u64, (!is_shared).then_some(value));
         cond::forget_kept(s as u64);
-        // lockmeter knows semaphores by where they are waited for.
-        let is_counting = counting::SEATS.contains(&value);
+        // lockmeter knows those with several seats by where they are waited for.
+        let is_counting = counting::SEATS.contains(&value) && is_wanted();
         if is_shared && value == 1 && is_wanted() {
             // Relaxed: others can use the semaphore only after they have heard of it.
             ARE_SHARED.store(true, Relaxed);
             // SAFETY: `sem_init` has just initialised `s`.
             return unsafe { identity::begin(shared_semaphore(s)) };
         }
-        let may_be_lock =
-            !is_shared && (value == 1 || is_counting) && identity::can_stamp() && is_wanted();
+        let may_be_lock = !is_shared
+            && (value == 1 || is_counting)
+            && identity::can_stamp()
+            && are_semaphores_wanted();
         // SAFETY: `sem_init` has just initialised `s`, and nobody has used it yet. The caller promises that `call` has not
         // returned.
         may_be_lock.then(|| unsafe {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use lockwright_ledger::layout::engines;
 use lockwright_ledger::rows::meter::{self as rows, blame_kind, site_flag, wait_kind};
-use lockwright_ledger::rows::{Module, lock_kind, mode};
+use lockwright_ledger::rows::{Class, Module, lock_kind, mode};
 use lockwright_ledger::{Ledger, readers_word};
 
 use super::clock::Ticks;
@@ -172,6 +172,18 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// Locks are taken there. Semaphores of a class of which most have proved to be none are no locks.
+    fn is_lock(&self, site: &rows::Site) -> bool {
+        let class = || self.ledger.get::<Class>(site.class);
+        site.wait == wait_kind::LOCK && !class().is_some_and(|class| is_no_lock(&class))
+    }
+
+    /// Semaphores that have proved to be no locks.
+    fn nones(&self) -> u64 {
+        let classes = self.ledger.rows::<Class>();
+        classes.map(|(_, class)| u64::from(class.handed_over)).fold(0, u64::saturating_add)
+    }
+
     fn elapsed_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.ledger.header().start_ns)
     }
@@ -184,7 +196,7 @@ impl<'a> Source<'a> {
             threads += u64::from(meter.threads);
             waiting += u64::from(meter.tid != 0 && meter.waiting != 0);
         }
-        let locks = self.ledger.rows::<rows::Site>().filter(|(_, s)| s.wait == wait_kind::LOCK);
+        let locks = self.ledger.rows::<rows::Site>().filter(|(_, site)| self.is_lock(site));
         let acquisitions =
             locks.fold(0, |sum: u64, (row, _)| sum.saturating_add(self.sums.acquisitions(row)));
         let mut notes = described.notes;
@@ -203,7 +215,7 @@ impl<'a> Source<'a> {
             elapsed_ns: self.elapsed_ns(),
             threads,
             acquisitions,
-            locks: header.locks_seen,
+            locks: header.locks_seen.saturating_sub(self.nones()),
             clock: self.ticks.clock,
             holds: self.holds,
             bounces: header.bounces != 0,
@@ -211,6 +223,12 @@ impl<'a> Source<'a> {
             notes,
         }
     }
+}
+
+/// Most of the class's semaphores have proved to be no locks.
+fn is_no_lock(class: &Class) -> bool {
+    let is_semaphore = class.kind == lock_kind::SEMAPHORE;
+    is_semaphore && class.handed_over != 0 && class.handed_over >= class.locks.div_ceil(2)
 }
 
 /// A place that takes a lock. There may be millions.
@@ -229,6 +247,15 @@ enum WaitSite {
     Futex { kind: FutexKind, process: usize, addr: u64, place: usize },
 }
 
+/// Waits at a site of a lock that began while a thread of another process held it.
+struct OtherProcess {
+    lock: usize,
+    site: usize,
+    tid: u32,
+    count: u64,
+    ns: f64,
+}
+
 #[derive(Default)]
 struct Builder {
     report: MeterReport,
@@ -243,6 +270,11 @@ struct Builder {
     waits: HashMap<WaitSite, usize>,
     places: HashMap<String, usize>,
     instances: HashMap<(usize, usize, u32), usize>,
+    /// To be charged once all ledgers are read.
+    other_processes: Vec<OtherProcess>,
+    /// How long each process held each lock, by the process's threads, and at which site the longest.
+    holds_of: HashMap<(usize, usize), (usize, f64)>,
+    threads_of: HashMap<u32, usize>,
     /// Wakers whose calls have been counted, by the wait that they ended, ledger and row.
     counted_calls: HashSet<(usize, usize, u32)>,
     /// By lock and site: acquisitions of the call site whose stack is shown, where a place has several.
@@ -252,10 +284,14 @@ struct Builder {
 impl Builder {
     fn add(&mut self, source: &Source<'_>) {
         self.of_group.clear();
+        // The first thread's id is the process's; of others only those are known that live.
+        let live = source.ledger.rows::<rows::Meter>().map(|(_, meter)| meter.tid);
+        let threads = live.filter(|&tid| tid != 0).chain([source.ledger.header().pid]);
+        self.threads_of.extend(threads.map(|tid| (tid, source.process)));
         let mut at = SiteTable::default();
         let sites = |are_locks: bool| {
             let rows = source.ledger.rows::<rows::Site>();
-            rows.filter(move |(_, site)| (site.wait == wait_kind::LOCK) == are_locks)
+            rows.filter(move |(_, site)| source.is_lock(site) == are_locks)
         };
         // Locks before waits: a wait belongs to a lock if that was ever taken.
         for (row, site) in sites(true) {
@@ -268,6 +304,10 @@ impl Builder {
                     _ = wakers.insert(row, site);
                 }
                 wait_kind::FUTEX => at.insert(row, self.futex_site(source, row, &site)),
+                wait_kind::ONCE => {
+                    _ = wakers.insert(row, site);
+                    at.insert(row, self.wait_site(source, row, &site));
+                }
                 _ => at.insert(row, self.wait_site(source, row, &site)),
             }
         }
@@ -289,8 +329,30 @@ impl Builder {
         self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
     }
 
-    fn finish(self) -> MeterReport {
+    fn finish(mut self) -> MeterReport {
+        for OtherProcess { lock, site, tid, count, ns } in
+            core::mem::take(&mut self.other_processes)
+        {
+            let process = self.threads_of.get(&tid);
+            let held = process.and_then(|&process| self.holds_of.get(&(process, lock)));
+            self.charge(lock, (site, held.map(|&(site, _)| site)), count, ns);
+        }
         self.report
+    }
+
+    /// The waits at the first site of a lock were for the holds at the second, if that is known.
+    fn charge(
+        &mut self,
+        lock: usize,
+        (waiter, holder): (usize, Option<usize>),
+        count: u64,
+        ns: f64,
+    ) {
+        let blame = &mut self.report.locks[lock].blame;
+        match blame.iter_mut().find(|it| (it.waiter, it.holder) == (waiter, holder)) {
+            Some(sum) => add(&mut sum.count, &mut sum.ns, count, ns),
+            None => blame.push(Blame { waiter, holder, count, ns }),
+        }
     }
 
     /// The lock that a class row stands for.
@@ -369,7 +431,9 @@ impl Builder {
         let index = *self.sites.entry(key).or_insert_with(|| {
             let (numbers, calls, nested) = (Numbers::default(), Vec::new(), Vec::new());
             let (stack, addr) = (Rc::clone(&stack), site.addr);
-            let site = Site { mode, cond_reacquire, stack, place, addr, numbers, calls, nested };
+            let stood_ns = 0.0;
+            let site =
+                Site { mode, cond_reacquire, stack, place, addr, numbers, calls, nested, stood_ns };
             push_to_few(sites, site);
             sites.len() as u32 - 1
         });
@@ -378,6 +442,10 @@ impl Builder {
         let Some(sums) = source.sums.sums(row) else { return at };
         let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
         self.report.locks[lock].total.add(&numbers);
+        let longest = self.holds_of.entry((source.process, lock)).or_insert((index, 0.0));
+        if numbers.hold_ns > longest.1 {
+            *longest = (index, numbers.hold_ns);
+        }
         let merged = &mut self.report.locks[lock].sites[index];
         let before = merged.numbers.acquisitions;
         add_call(merged, &stack, &numbers);
@@ -428,9 +496,11 @@ impl Builder {
     fn wait_site(&mut self, source: &Source<'_>, row: u32, site: &rows::Site) -> At {
         let kind = match site.wait {
             wait_kind::COND => WaitKind::Condition,
-            wait_kind::SEMAPHORE => WaitKind::Semaphore,
+            // One that counted as a lock, and proved to be none.
+            wait_kind::SEMAPHORE | wait_kind::LOCK => WaitKind::Semaphore,
             wait_kind::BARRIER => WaitKind::Barrier,
             wait_kind::JOIN => WaitKind::Join,
+            wait_kind::ONCE => WaitKind::Once,
             wait_kind::BLOCKING_CALL => WaitKind::Call,
             _ => WaitKind::Other,
         };
@@ -438,7 +508,8 @@ impl Builder {
             .then(|| rows::BLOCKING_CALLS.get(site.inst as usize).copied())
             .flatten();
         let group = source.classes.group_of(site.class);
-        let lock = self.known_lock(source, group).filter(|_| site.class != 0);
+        let is_of_lock = site.class != 0 && site.wait != wait_kind::LOCK;
+        let lock = self.known_lock(source, group).filter(|_| is_of_lock);
         let place = self.place(source, site);
         let waits = &mut self.report.waits;
         let index =
@@ -537,6 +608,7 @@ impl Builder {
             let (by, stack) = match site.wait {
                 wait_kind::COND_SIGNAL => (WakerKind::Signal, stack),
                 wait_kind::COND_BROADCAST => (WakerKind::Broadcast, stack),
+                wait_kind::ONCE => (WakerKind::Routine, stack),
                 _ => (WakerKind::Wake, futexes::folded(&stack)),
             };
             let place = self.place_at(source, site, &stack);
@@ -568,20 +640,29 @@ impl Builder {
         let At::Lock { lock, site } = from else { return };
         for (&(kind, other), &(count, ticks)) in blames {
             let ns = source.ticks.ns(ticks);
-            let other = at.get(other);
-            let lock_ = &mut self.report.locks[lock];
-            if kind == blame_kind::NESTED {
-                self.nested(from, other, count, ns);
-            } else if kind == blame_kind::HOLDER {
-                let holder = match other {
+            let at_other = at.get(other);
+            if let (blame_kind::STOOD, At::Lock { lock: of, site }) = (kind, at_other)
+                && of == lock
+            {
+                self.report.locks[lock].sites[site].stood_ns += ns;
+            } else if kind == blame_kind::NESTED {
+                self.nested(from, at_other, count, ns);
+            } else if kind == blame_kind::HOLDER || kind == blame_kind::OTHER_PROCESS {
+                let holder = match at_other {
+                    _ if kind == blame_kind::OTHER_PROCESS => {
+                        self.other_processes.push(OtherProcess {
+                            lock,
+                            site,
+                            tid: other,
+                            count,
+                            ns,
+                        });
+                        continue;
+                    }
                     At::Lock { lock: of, site } if of == lock => Some(site),
                     _ => None,
                 };
-                let is_it = |b: &&mut Blame| (b.waiter, b.holder) == (site, holder);
-                match lock_.blame.iter_mut().find(is_it) {
-                    Some(sum) => add(&mut sum.count, &mut sum.ns, count, ns),
-                    None => lock_.blame.push(Blame { waiter: site, holder, count, ns }),
-                }
+                self.charge(lock, (site, holder), count, ns);
             }
         }
     }

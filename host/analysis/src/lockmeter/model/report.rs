@@ -250,9 +250,18 @@ pub struct Site {
     pub calls: Vec<Call>,
     /// What its holds were spent on, as far as they were not running, the longest first.
     pub nested: Vec<Nested>,
+    /// How long its holders were on no processor while others waited, as was seen in some of those waits.
+    pub stood_ns: f64,
 }
 
 impl Site {
+    /// The part of its holds during which its threads were ready to run, and had no processor: as far as is known.
+    pub fn preempted_ns(&self) -> f64 {
+        let nested: f64 = self.nested.iter().map(|nested| nested.ns).sum();
+        let rest = (self.numbers.hold_ns - nested).max(0.0);
+        (self.stood_ns - nested).clamp(0.0, rest)
+    }
+
     /// Something was counted here.
     pub fn is_counted(&self) -> bool {
         let Numbers { acquisitions, contended, rejects, timeouts, .. } = &self.numbers;
@@ -433,6 +442,8 @@ pub enum WakerKind {
     Signal,
     /// It signals all of them.
     Broadcast,
+    /// It runs the routine that is waited for.
+    Routine,
 }
 
 /// A place in the program that ends waits on a condition or futex.
@@ -500,6 +511,8 @@ pub enum WaitKind {
     Barrier,
     /// The end of a thread.
     Join,
+    /// A routine that another thread runs, by `pthread_once` or `call_once`.
+    Once,
     /// A call that may sleep (I/O, poll, sleep), made with a lock held.
     Call,
     /// A futex that the program, or a library of it, waits at itself; [`Wait::futex`] says for

@@ -68,6 +68,7 @@ fn what(wait: &Wait) -> String {
         (WaitKind::Semaphore, _) => "the semaphore wait",
         (WaitKind::Barrier, _) => "the barrier",
         (WaitKind::Join, _) => "the join",
+        (WaitKind::Once, _) => "the call for a routine that is run once",
         (WaitKind::Call, Some(call)) => return format!("the call of `{call}`"),
         (WaitKind::Call, None) => "the call that sleeps",
         (WaitKind::Futex, _) => "the wait at a futex",

@@ -45,6 +45,7 @@ pub fn waker(waker: &Waker) -> WakerOut<'_> {
             WakerKind::Wake => "wake",
             WakerKind::Signal => "signal",
             WakerKind::Broadcast => "broadcast",
+            WakerKind::Routine => "routine",
         },
         calls: waker.calls,
         count: waker.count,

@@ -131,6 +131,7 @@ struct SiteOut<'r> {
     utilisation: f64,
     numbers: NumbersOut,
     nested: Vec<NestedOut>,
+    preempted_ns: f64,
     stack: &'r [Frame],
 }
 
@@ -315,6 +316,7 @@ fn site<'r>(lock: &Lock, site: &'r Site) -> SiteOut<'r> {
         utilisation: lock.utilisation_by(site),
         numbers: numbers(&site.numbers),
         nested: site.nested.iter().map(nested).collect(),
+        preempted_ns: ns(site.preempted_ns()),
         stack: &site.stack,
     }
 }
@@ -382,6 +384,7 @@ fn wait(wait: &Wait) -> WaitOut<'_> {
             WaitKind::Semaphore => "semaphore",
             WaitKind::Barrier => "barrier",
             WaitKind::Join => "join",
+            WaitKind::Once => "once",
             WaitKind::Call => "call",
             WaitKind::Futex => "futex",
             WaitKind::Other => "other",

@@ -163,7 +163,9 @@ fn spent(page: &Page<'_>, site: &Site) -> Vec<String> {
         return Vec::new();
     }
     let nested: f64 = site.nested.iter().map(|nested| nested.ns).sum();
-    if nested <= 0.0 {
+    let preempted = site.preempted_ns();
+    let is_preempted = preempted / held >= LEAST_NESTED;
+    if nested <= 0.0 && !is_preempted {
         return vec![format!("held it for {}, running", time(held))];
     }
     let part = |ns: f64, what: &str| format!("  {:>4} % {what}", percent(ns / held));
@@ -178,7 +180,10 @@ fn spent(page: &Page<'_>, site: &Site) -> Vec<String> {
     if rest / held >= LEAST_NESTED {
         lines.push(part(rest, "in other waits"));
     }
-    lines.push(part((held - nested).max(0.0), "running"));
+    lines.push(part((held - nested - preempted).max(0.0), "running"));
+    if is_preempted {
+        lines.push(part(preempted, "without a processor"));
+    }
     lines
 }
 
@@ -199,6 +204,7 @@ fn what(page: &Page<'_>, at: At) -> String {
                     (WaitKind::Semaphore, _) => "waiting for a semaphore",
                     (WaitKind::Barrier, _) => "waiting at a barrier",
                     (WaitKind::Join, _) => "joining a thread",
+                    (WaitKind::Once, _) => "waiting for a routine that is run once",
                     (WaitKind::Call, Some(call)) => &format!("in `{call}`, called"),
                     (WaitKind::Call, None) => "in a call that may sleep",
                     (WaitKind::Futex, _) => "waiting at a futex",

@@ -102,6 +102,7 @@ fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
                 (WaitKind::Semaphore, _) => "waits for a semaphore",
                 (WaitKind::Barrier, _) => "waits at a barrier",
                 (WaitKind::Join, _) => "waits for the end of a thread",
+                (WaitKind::Once, _) => "waits for a routine that is run once",
                 (WaitKind::Call, Some(call)) => &format!("is in `{call}`"),
                 (WaitKind::Call, None) => "is in a call that may sleep",
                 (WaitKind::Futex, _) => &wait.futex.as_ref().map_or_else(String::new, |futex| {

@@ -62,6 +62,7 @@ pub fn write(page: &mut Page<'_>) {
             (WaitKind::Semaphore, _) => "semaphore",
             (WaitKind::Barrier, _) => "barrier",
             (WaitKind::Join, _) => "end of a thread",
+            (WaitKind::Once, _) => "routine that is run once",
             (WaitKind::Call, Some(call)) => &format!("sleeping call `{call}`"),
             (WaitKind::Call, None) => "sleeping call",
             (WaitKind::Futex, _) => &wait.futex.as_ref().map_or_else(String::new, head),
