@@ -305,7 +305,7 @@ row! {
     /// Who held a lock that somebody waits for, as sums that only grow: a waiter's own part is the
     /// difference between the end and the beginning of its wait. Reused for another lock once
     /// nobody waits.
-    Board in Boards x 2 = 536 bytes {
+    Board in Boards x 2 = 560 bytes {
         /// Waiters. Changes; 0: free to be used for another lock.
         waiters: u32,
         /// Address of the lock. Changes.
@@ -330,6 +330,13 @@ row! {
         hold_since: [u64; 16],
         /// Their sites. Change.
         hold_sites: [u32; 16],
+        /// A waiter wants to know what the first of the holders from now on has had of a processor when it leaves: 1; 2: it has
+        /// left. Changes.
+        watched: u64,
+        /// That, in nanoseconds; 0 if it is not known. Changes.
+        cpu_ns: u64,
+        /// When it has left. Changes.
+        left_at: u64,
     }
 }
 

@@ -354,3 +354,117 @@ impl Set {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::boxed::Box;
+    use std::vec::Vec;
+
+    use super::*;
+
+    const COND: u64 = 0x1000;
+    const MUTEX: u64 = 0x2000;
+
+    struct Street {
+        conditions: Box<Conditions>,
+        boards: Box<Boards>,
+        waiters: Vec<*mut CondWaiter>,
+    }
+
+    impl Street {
+        /// So many threads wait on one condition variable.
+        fn of(threads: u64) -> Self {
+            let mut street = Self {
+                conditions: Box::new(Conditions::new()),
+                boards: Box::new(Boards::new()),
+                waiters: Vec::new(),
+            };
+            for thread in 0..threads {
+                // SAFETY: integers, null pointers and an option whose tag is never read before `enter` has written it.
+                let waiter = Box::leak(Box::new(unsafe { core::mem::zeroed::<CondWaiter>() }));
+                street.waiters.push(waiter);
+                street.enter(thread);
+            }
+            street
+        }
+
+        fn enter(&self, thread: u64) {
+            let on = On { cond: COND, mutex: MUTEX, class: 1, thread: thread + 1 };
+            // SAFETY: the test is every thread, and the memory is never freed.
+            assert!(unsafe {
+                self.conditions.enter(self.waiters[thread as usize], on, &self.boards)
+            });
+        }
+
+        /// When the thread was woken, as far as it knows.
+        fn leave(&self, thread: usize, was_woken: bool) -> Option<u64> {
+            // SAFETY: as in `enter`.
+            let left =
+                unsafe { self.conditions.leave(self.waiters[thread], was_woken, &self.boards) };
+            left.map(|signal| signal.at)
+        }
+
+        fn signal(&self, at: u64, to_all: bool) -> u32 {
+            let signal = Signal { at, site: 7, place: None };
+            self.conditions.signal(COND, to_all, signal, MUTEX, &self.boards)
+        }
+    }
+
+    #[test]
+    fn a_waiter_knows_when_it_was_woken() {
+        let street = Street::of(2);
+        assert!(street.conditions.waited_for(COND + 8).is_none(), "nobody waits there");
+        assert_eq!(street.signal(10, false), 1);
+        assert_eq!(street.signal(20, false), 1);
+        assert_eq!(street.signal(30, false), 0, "both have been woken");
+        assert!(street.conditions.waited_for(COND).is_none());
+        let mut woken = [street.leave(0, true), street.leave(1, true)];
+        woken.sort_unstable();
+        assert_eq!(woken, [Some(10), Some(20)]);
+        street.enter(0);
+        assert_eq!(street.leave(0, true), None, "an old signal is not this wait's");
+    }
+
+    #[test]
+    fn a_broadcast_wakes_all() {
+        let street = Street::of(3);
+        assert_eq!(street.signal(10, true), 3);
+        assert!((0..3).all(|thread| street.leave(thread, true) == Some(10)));
+    }
+
+    #[test]
+    fn the_c_library_wakes_another_than_was_noted() {
+        for woken in 0..3 {
+            let street = Street::of(3);
+            assert_eq!(street.signal(10, false), 1);
+            assert_eq!(street.leave(woken, true), Some(10));
+            assert_eq!(street.signal(20, true), 2, "the others wait still");
+        }
+    }
+
+    #[test]
+    fn a_wait_that_runs_out_leaves_its_signal_to_another() {
+        let street = Street::of(2);
+        street.signal(10, false);
+        let noted = (0..2).find(|&thread| {
+            let waiter = street.waiters[thread];
+            // SAFETY: as in `enter`.
+            unsafe { (*waiter).signal.is_some() }
+        });
+        let noted = noted.expect("one");
+        assert_eq!(street.leave(noted, false), None);
+        assert_eq!(street.leave(1 - noted, true), Some(10));
+    }
+
+    #[test]
+    fn a_thread_that_is_cancelled_knows_when() {
+        let street = Street::of(2);
+        let on = street.conditions.wait_of(2).expect("it waits");
+        street.conditions.cancel(&on, Signal { at: 10, site: 0, place: None }, &street.boards);
+        assert!(street.conditions.wait_of(2).is_none(), "it is cancelled");
+        assert_eq!(street.leave(1, false), Some(10));
+        assert_eq!(street.leave(0, false), None);
+    }
+}

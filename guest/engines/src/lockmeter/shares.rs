@@ -53,11 +53,6 @@ impl Shares {
         }
     }
 
-    /// The part of `site`.
-    pub fn part_of(&self, site: u32) -> u64 {
-        self.all().iter().find(|share| share.site == site).map_or(0, |share| share.ticks)
-    }
-
     /// Adds to the part of `site`.
     pub fn add(&mut self, site: u32, ticks: u64) {
         match self.all[..self.len].iter_mut().find(|share| share.site == site) {

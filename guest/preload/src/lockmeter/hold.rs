@@ -17,6 +17,7 @@ use super::meter::{BOARDS, SAMPLE, supply};
 use super::target::Spot;
 use super::{clock, record, tls};
 use crate::callsite;
+use crate::os::time;
 
 /// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here
 /// is chosen once for the process: every hold is timed, and by the time-stamp counter
@@ -291,7 +292,8 @@ pub fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
 #[inline(never)]
 fn charge(addr: u64, hold: Ending, now: u64, shared: bool) {
     let now = if now == 0 { clock::now() } else { now };
-    BOARDS.charge(&Hold { addr, site: hold.cell.site(), since: hold.since, now, shared });
+    let hold = Hold { addr, site: hold.cell.site(), since: hold.since, now, shared };
+    BOARDS.charge(&hold, time::own_cpu_ns);
 }
 
 /// Counts a hold that is over.

@@ -3,11 +3,11 @@
 //! That takes two system calls. So only the first of several waiters looks, and a thread does so once in some
 //! microseconds: that wait stands for those before it.
 
-use lockwright_engines::lockmeter::{Boards, CellRef, MeterThread, Place, Shares, Stood};
+use lockwright_engines::lockmeter::{Boards, CellRef, MeterThread, Place, Stood};
 
 use super::attached::is_known;
 use super::clock;
-use super::meter::header;
+use super::meter::{BOARDS, header};
 use crate::os::time;
 use crate::stack::checked_read;
 
@@ -17,7 +17,6 @@ const EVERY: u64 = 40_000;
 /// A holder that is looked at.
 #[derive(Clone, Copy)]
 pub struct Watched {
-    tid: u32,
     site: u32,
     cpu_ns: u64,
     each: u64,
@@ -37,20 +36,22 @@ pub fn begin(
         return None;
     }
     let each = thread.looks(now, EVERY)?;
-    Some(Watched { tid, site, cpu_ns: cpu_ns(tid)?, each })
+    // Before the clock is read: a holder that leaves meanwhile has had less than that.
+    BOARDS.watch(place);
+    Some(Watched { site, cpu_ns: cpu_ns(tid)?, each })
 }
 
-/// The wait is over: its holders had `shares` of it.
+/// The wait of `cell`, which began at the time `begun`, is over; its place is about to be left.
 #[inline(never)]
-pub fn end(thread: &mut MeterThread, cell: CellRef, watched: Watched, shares: &Shares) {
-    let Watched { tid, site, cpu_ns: before, each } = watched;
-    let Some(ran_ns) = cpu_ns(tid).map(|now| now.saturating_sub(before)) else { return };
+pub fn end(thread: &mut MeterThread, place: &Place, cell: CellRef, begun: u64, watched: Watched) {
+    let Watched { site, cpu_ns: before, each } = watched;
+    let Some((cpu_ns, left_at)) = BOARDS.watched(place) else { return };
+    let ran_ns = cpu_ns.saturating_sub(before);
     let ran = match clock::is_tsc() {
         true => header().and_then(|header| clock::ticks_of(header, ran_ns)),
         false => Some(ran_ns),
     };
-    // It may have run on after its release.
-    let ticks = shares.part_of(site).saturating_sub(ran.unwrap_or(u64::MAX));
+    let ticks = left_at.saturating_sub(begun).saturating_sub(ran.unwrap_or(u64::MAX));
     thread.keep_stood(Stood { cell, site, ticks: ticks.saturating_mul(each) });
 }
 

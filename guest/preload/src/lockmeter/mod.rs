@@ -42,6 +42,7 @@ use lockwright_ledger::layout::engines;
 
 use self::meter::{BOARDS, CLASS, CONDITIONS, HEADER, SAMPLE, WANTED, WHAT, header};
 use crate::hosts::{Host, nothing};
+use crate::recorder::cond_signals;
 
 /// What the process's turns mean here.
 pub const HOST: Host = Host {
@@ -106,7 +107,10 @@ fn forked() {
         attached::detach();
         HEADER.store(ptr::null_mut(), Relaxed);
         BOARDS.forget();
-        CONDITIONS.forget();
+        // Where nobody has waited on one, its pages are not even read: the kernel would have to map them.
+        if cond_signals::SIGNALS_MATTER.load(Relaxed) {
+            CONDITIONS.forget();
+        }
         once::forked();
     }
 }

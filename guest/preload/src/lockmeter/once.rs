@@ -3,6 +3,8 @@
 //! Whether a call waits is known when it returns: it has if it has not run the routine itself. So the wait is in the ledger from
 //! the call on, until the routine begins. The thread that runs it leaves its site, by which its waits are charged to it.
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{Call, CellRef, Pending, Shares, Waiting, key};
 use lockwright_ledger::rows::meter::wait_kind;
@@ -19,6 +21,9 @@ use crate::recorder::state;
 #[unsafe(link_section = "lockwright_forked")]
 static RUNS: SideTable = SideTable::new();
 
+/// There are some.
+static ANY: AtomicBool = AtomicBool::new(false);
+
 /// A call that may wait.
 pub struct Entered {
     cell: CellRef,
@@ -29,7 +34,11 @@ pub struct Entered {
 
 /// Forgets the routines that run: in a forked child.
 pub fn forked() {
-    RUNS.clear();
+    // Relaxed: a fork takes the memory as it is.
+    if ANY.load(Relaxed) {
+        ANY.store(false, Relaxed);
+        RUNS.clear();
+    }
 }
 
 /// The calling thread calls for the routine of `control`, which is not done, by a call that returns to `site`.
@@ -50,6 +59,7 @@ pub fn runs(control: u64) {
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     if let Some(site) = thread.waits_at(control) {
         thread.wait_left();
+        ANY.store(true, Relaxed);
         state::with_core(|_| RUNS.insert(control, Ident::new(site, 1)));
     }
 }

@@ -109,6 +109,9 @@ pub fn measure(
     let (result, ended) = block_at(thread, cell, addr, begun, block);
     let ticks = ended.saturating_sub(begun);
     let shares = place.map_or(Shares::NONE, |place| {
+        if let Some(watched) = watched {
+            holder_cpu::end(thread, &place, cell, begun, watched);
+        }
         let mut shares = BOARDS.leave(&place, before);
         // The present holder has not added to the board yet.
         if result == libc::ETIMEDOUT
@@ -123,9 +126,6 @@ pub fn measure(
             return Shares::NONE;
         }
         shares.settle(ticks);
-        if let Some(watched) = watched {
-            holder_cpu::end(thread, cell, watched, &shares);
-        }
         shares
     });
     let spun = if contended.spins { ticks } else { 0 };

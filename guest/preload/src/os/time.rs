@@ -44,6 +44,11 @@ pub fn of_clock(clock: clockid_t) -> u64 {
     ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
 }
 
+/// What the calling thread has had of a processor, in nanoseconds.
+pub fn own_cpu_ns() -> u64 {
+    of_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// CLOCK_REALTIME in nanoseconds.
 pub fn realtime_ns() -> u64 {
     read(CLOCK_REALTIME)
