@@ -46,57 +46,73 @@ unsafe fn both_wait_by(
     }
 }
 
-/// `sem_wait`.
-///
-/// # Safety
-/// The arguments keep the contract of `sem_wait`; the stub passes `site` and `back`.
-pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
-    // SAFETY: the next `sem_wait` gets the program's own `s` unchanged, as without us.
-    unsafe { wait_by(s, site, back, || real::sem_wait(s)) }
+/// The calls that wait: by `$by`, with these calls.
+macro_rules! waits {
+    (
+        $by:ident, ($s:ident, $clock:ident, $t:ident, $site:ident, $back:ident),
+        $wait:expr, $timedwait:expr, $clockwait:expr
+    ) => {
+        /// `sem_wait`.
+        ///
+        /// # Safety
+        /// The arguments keep the contract of `sem_wait`; the stub passes `site` and `back`.
+        pub unsafe extern "C-unwind" fn wait($s: Semaphore, $site: u64, $back: Return) -> c_int {
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
+            unsafe { $by($s, $site, $back, || $wait) }
+        }
+
+        /// `sem_timedwait`.
+        ///
+        /// # Safety
+        /// The arguments keep the contract of `sem_timedwait`; the stub passes `site` and `back`.
+        pub unsafe extern "C-unwind" fn timedwait(
+            $s: Semaphore,
+            $t: *const timespec,
+            $site: u64,
+            $back: Return,
+        ) -> c_int {
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
+            let block = || unsafe { $timedwait };
+            // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
+            unsafe {
+                match deadline::is_time($t) {
+                    true => $by($s, $site, $back, block),
+                    false => block(),
+                }
+            }
+        }
+
+        /// `sem_clockwait`.
+        ///
+        /// # Safety
+        /// The arguments keep the contract of `sem_clockwait`; the stub passes `site` and `back`.
+        pub unsafe extern "C-unwind" fn clockwait(
+            $s: Semaphore,
+            $clock: clockid_t,
+            $t: *const timespec,
+            $site: u64,
+            $back: Return,
+        ) -> c_int {
+            // SAFETY: the next function gets the program's own arguments unchanged, as without us.
+            let block = || unsafe { $clockwait };
+            // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
+            unsafe {
+                match deadline::is_clock($clock) && deadline::is_time($t) {
+                    true => $by($s, $site, $back, block),
+                    false => block(),
+                }
+            }
+        }
+    };
 }
 
-/// `sem_timedwait`.
-///
-/// # Safety
-/// The arguments keep the contract of `sem_timedwait`; the stub passes `site` and `back`.
-pub unsafe extern "C-unwind" fn timedwait(
-    s: Semaphore,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: the next `sem_timedwait` gets the program's own `s` and `t` unchanged, as without us.
-    let block = || unsafe { real::sem_timedwait(s, t) };
-    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-    unsafe {
-        match deadline::is_time(t) {
-            true => wait_by(s, site, back, block),
-            false => block(),
-        }
-    }
-}
-
-/// `sem_clockwait`.
-///
-/// # Safety
-/// The arguments keep the contract of `sem_clockwait`; the stub passes `site` and `back`.
-pub unsafe extern "C-unwind" fn clockwait(
-    s: Semaphore,
-    clock: clockid_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: the next `sem_clockwait` gets the program's own arguments unchanged, as without us.
-    let block = || unsafe { real::sem_clockwait(s, clock, t) };
-    // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-    unsafe {
-        match deadline::is_clock(clock) && deadline::is_time(t) {
-            true => wait_by(s, site, back, block),
-            false => block(),
-        }
-    }
-}
+waits!(
+    wait_by,
+    (s, clock, t, site, back),
+    real::sem_wait(s),
+    real::sem_timedwait(s, t),
+    real::sem_clockwait(s, clock, t)
+);
 
 /// `sem_trywait`.
 ///
@@ -120,57 +136,13 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
 pub mod both {
     use super::*;
 
-    /// `sem_wait`.
-    ///
-    /// # Safety
-    /// The arguments keep the contract of `sem_wait`; the stub passes `site` and `back`.
-    pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
-        // SAFETY: the wrapper for lockdep gets the program's call unchanged.
-        unsafe { both_wait_by(s, site, back, || semaphore::wait(s, site, back)) }
-    }
-
-    /// `sem_timedwait`.
-    ///
-    /// # Safety
-    /// The arguments keep the contract of `sem_timedwait`; the stub passes `site` and `back`.
-    pub unsafe extern "C-unwind" fn timedwait(
-        s: Semaphore,
-        t: *const timespec,
-        site: u64,
-        back: Return,
-    ) -> c_int {
-        // SAFETY: the wrapper for lockdep gets the program's call unchanged.
-        let block = || unsafe { semaphore::timedwait(s, t, site, back) };
-        // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-        unsafe {
-            match deadline::is_time(t) {
-                true => both_wait_by(s, site, back, block),
-                false => block(),
-            }
-        }
-    }
-
-    /// `sem_clockwait`.
-    ///
-    /// # Safety
-    /// The arguments keep the contract of `sem_clockwait`; the stub passes `site` and `back`.
-    pub unsafe extern "C-unwind" fn clockwait(
-        s: Semaphore,
-        clock: clockid_t,
-        t: *const timespec,
-        site: u64,
-        back: Return,
-    ) -> c_int {
-        // SAFETY: the wrapper for lockdep gets the program's call unchanged.
-        let block = || unsafe { semaphore::clockwait(s, clock, t, site, back) };
-        // SAFETY: `s` is the program's own semaphore, and `t` its deadline or null.
-        unsafe {
-            match deadline::is_clock(clock) && deadline::is_time(t) {
-                true => both_wait_by(s, site, back, block),
-                false => block(),
-            }
-        }
-    }
+    waits!(
+        both_wait_by,
+        (s, clock, t, site, back),
+        semaphore::wait(s, site, back),
+        semaphore::timedwait(s, t, site, back),
+        semaphore::clockwait(s, clock, t, site, back)
+    );
 
     /// `sem_trywait`.
     ///
