@@ -10,6 +10,9 @@
 //! that was noted at another waiter of the same condition variable. All waits together are as long as
 //! they were; which of two waits ended first may be exchanged.
 //!
+//! A set's lock orders all that is in its list, so what is read and written with it held is Relaxed. Numbers of waiters are
+//! hints: a signaller that has the mutex of a waiter comes after that has entered, by the mutex itself.
+//!
 //! The signaller also enters the mutex's board for the waiter ([`super::board`]): holders of the mutex
 //! are asleep to nobody from then on, and the waiter leaves the board when it has the mutex.
 
@@ -98,8 +101,8 @@ impl Set {
         Some(result)
     }
 
-    /// The waiters on `cond`, the last that came first. The caller has the lock.
-    fn on(&self, cond: u64) -> impl Iterator<Item = *mut CondWaiter> {
+    /// The waiters that `is_it` is true of, the last that came first. The caller has the lock.
+    fn those(&self, is_it: impl Fn(&On) -> bool) -> impl Iterator<Item = *mut CondWaiter> {
         let mut next = self.first.load(Relaxed);
         let all = core::iter::from_fn(move || {
             let this = next;
@@ -109,8 +112,18 @@ impl Set {
         });
         // SAFETY: the same.
         all.filter(move |&waiter| unsafe {
-            (*waiter).on.cond == cond && (*waiter).has_left.load(Relaxed) == 0
+            is_it(&(*waiter).on) && (*waiter).has_left.load(Relaxed) == 0
         })
+    }
+
+    /// The waiters on `cond`. The caller has the lock.
+    fn on(&self, cond: u64) -> impl Iterator<Item = *mut CondWaiter> {
+        self.those(move |on| on.cond == cond)
+    }
+
+    /// The waiter of a thread. The caller has the lock.
+    fn find(&self, thread: u64) -> Option<*mut CondWaiter> {
+        self.those(|on| on.thread == thread).next()
     }
 
     /// Takes a waiter out of the list. The caller has the lock.
@@ -121,12 +134,12 @@ impl Set {
         // SAFETY: by contract the waiter is in the list, whose lock the caller has; its neighbours are, too.
         unsafe {
             let (next, previous) = ((*waiter).next, (*waiter).previous);
-            match previous.as_mut() {
-                Some(previous) => previous.next = next,
-                None => self.first.store(next, Relaxed),
+            match previous.is_null() {
+                true => self.first.store(next, Relaxed),
+                false => (*previous).next = next,
             }
-            if let Some(next) = next.as_mut() {
-                next.previous = previous;
+            if !next.is_null() {
+                (*next).previous = previous;
             }
             (*waiter).set.store(0, Relaxed);
         }
@@ -187,8 +200,8 @@ impl Conditions {
                 (*waiter).has_left.store(0, Relaxed);
                 ((*waiter).next, (*waiter).previous) = (first, ptr::null_mut());
                 ((*waiter).on, (*waiter).signal) = (on, None);
-                if let Some(first) = first.as_mut() {
-                    first.previous = waiter;
+                if !first.is_null() {
+                    (*first).previous = waiter;
                 }
             }
             set.first.store(waiter, Relaxed);
@@ -298,14 +311,15 @@ impl Conditions {
         let mut woken = 0;
         set.with(ATTEMPTS, || {
             for waiter in set.on(cond) {
-                // SAFETY: waiters in the list, whose lock is held.
-                let waiter = unsafe { &mut *waiter };
-                if waiter.signal.is_some() {
-                    continue;
+                // SAFETY: waiters in the list, whose lock is held. No reference is made: their threads look at `set` without the lock.
+                unsafe {
+                    if (*waiter).signal.is_some() {
+                        continue;
+                    }
+                    let place = signal.place.filter(|_| (*waiter).on.mutex == mutex);
+                    place.iter().for_each(|place| boards.join(place));
+                    (*waiter).signal = Some(Signal { place, ..signal });
                 }
-                let place = signal.place.filter(|_| waiter.on.mutex == mutex);
-                place.iter().for_each(|place| boards.join(place));
-                waiter.signal = Some(Signal { place, ..signal });
                 woken += 1;
                 if !to_all {
                     break;
@@ -331,27 +345,14 @@ impl Conditions {
         let set = &self.sets[Self::number(on.cond)];
         set.with(ATTEMPTS, || {
             // SAFETY: in the list, whose lock is held.
-            let waiter = set.find(on.thread).and_then(|waiter| unsafe { waiter.as_mut() });
-            if let Some(waiter) = waiter.filter(|waiter| waiter.signal.is_none()) {
-                signal.place.iter().for_each(|place| boards.join(place));
-                waiter.signal = Some(signal);
+            unsafe {
+                let is_asleep = |waiter: &*mut CondWaiter| (**waiter).signal.is_none();
+                if let Some(waiter) = set.find(on.thread).filter(is_asleep) {
+                    signal.place.iter().for_each(|place| boards.join(place));
+                    (*waiter).signal = Some(signal);
+                }
             }
         });
-    }
-}
-
-impl Set {
-    /// The waiter of a thread. The caller has the lock.
-    fn find(&self, thread: u64) -> Option<*mut CondWaiter> {
-        let mut next = self.first.load(Relaxed);
-        // SAFETY: waiters in the list lie in memory that stays mapped, and the caller has the lock.
-        while let Some(waiter) = unsafe { next.as_ref() } {
-            if waiter.on.thread == thread && waiter.has_left.load(Relaxed) == 0 {
-                return Some(next);
-            }
-            next = waiter.next;
-        }
-        None
     }
 }
 

@@ -23,13 +23,19 @@ pub(super) const CONTENTIONS: usize = 4;
 pub(super) struct Waits {
     pub(super) pending: [Pending; PENDING + 1],
     pub(super) contentions: [Contention; CONTENTIONS],
-    /// The condition waits that came before those.
+    pub(super) cond_waiter: CondWaiter,
+    pub(super) own: Own,
+}
+
+/// The part of it that no other thread looks at.
+#[repr(C)]
+pub(super) struct Own {
+    /// The condition waits that came before the pending ones.
     pub(super) woken: [Kept<Woken>; PENDING],
     pub(super) stood: Kept<Stood>,
     /// When a holder is to be looked at next, and the waits without a look since the last.
     pub(super) next_look: u64,
     pub(super) without_look: u64,
-    pub(super) cond_waiter: CondWaiter,
     pub(super) condition: Condition,
 }
 
@@ -47,15 +53,13 @@ impl Waits {
             for i in 0..=PENDING {
                 (*at).pending[i].cell = None;
             }
-            for i in 0..PENDING {
-                _ = (*at).woken[i].take();
-            }
             for i in 0..CONTENTIONS {
                 (*at).contentions[i].addr = 0;
             }
-            _ = (*at).stood.take();
+            let own = &mut (*at).own;
+            own.woken.iter_mut().for_each(|woken| _ = woken.take());
+            _ = (own.stood.take(), own.condition.wait.take(), own.condition.last.take());
             // A waiter that is still in a list stays there, until the next thread here enters another.
-            _ = ((*at).condition.wait.take(), (*at).condition.last.take());
         }
     }
 }

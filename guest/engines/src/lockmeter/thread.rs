@@ -15,7 +15,7 @@ use lockwright_ledger::rows::meter::{Meter, Metered};
 use super::cell::CellRef;
 use super::conditions::CondWaiter;
 use super::contention::Waiting;
-use super::pending::{Condition, PENDING, Pending, PendingAt, Stood, Waits, Woken};
+use super::pending::{Condition, Own, PENDING, Pending, PendingAt, Stood, Waits, Woken};
 use super::readers::ReadersRef;
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 use crate::trial::Trial;
@@ -660,23 +660,29 @@ impl MeterThread {
         unsafe { self.pending(i).take() }
     }
 
+    /// The part of the memory for waits that is this thread's alone, if it is there.
+    fn own_waits(&mut self) -> Option<&mut Own> {
+        let waits = self.row.waits as *mut Waits;
+        // SAFETY: not null, so the memory is there, stays mapped and began zeroed, as this part may. No other thread looks at it, and
+        // no reference is made to the parts that others do look at.
+        (!waits.is_null()).then(|| unsafe { &mut (*waits).own })
+    }
+
     /// The thread's place among the waiters on condition variables, if there is memory for it.
     pub fn cond_waiter(&self) -> Option<*mut CondWaiter> {
         let waits = self.row.waits as *mut Waits;
-        // SAFETY: not null, so the memory is there.
+        // SAFETY: not null, so the memory is there. No reference is made, as signallers write to the place.
         (!waits.is_null()).then(|| unsafe { &raw mut (*waits).cond_waiter })
     }
 
     /// What it knows of its condition waits, if there is memory for that.
     pub fn condition(&mut self) -> Option<&mut Condition> {
-        // SAFETY: null, or this thread's own memory, which begins zeroed: there is no wait then.
-        unsafe { (self.row.waits as *mut Waits).as_mut() }.map(|waits| &mut waits.condition)
+        self.own_waits().map(|own| &mut own.condition)
     }
 
     /// Whether a wait that begins at `now` is one in which the holder is looked at: one in so many ticks. It stands for so many waits.
     pub fn looks(&mut self, now: u64, every: u64) -> Option<u64> {
-        // SAFETY: null, or this thread's own memory.
-        let waits = unsafe { (self.row.waits as *mut Waits).as_mut() }?;
+        let waits = self.own_waits()?;
         if now < waits.next_look {
             waits.without_look += 1;
             return None;
@@ -687,25 +693,21 @@ impl MeterThread {
 
     /// Keeps what was seen of a holder during a wait that is kept, too: of the last.
     pub fn keep_stood(&mut self, stood: Stood) {
-        // SAFETY: null, or this thread's own memory.
-        if let Some(waits) = unsafe { (self.row.waits as *mut Waits).as_mut() } {
+        if let Some(waits) = self.own_waits() {
             waits.stood.put(stood);
         }
     }
 
     /// What was seen of a holder, and kept last.
     pub fn kept_stood(&mut self) -> Option<Stood> {
-        // SAFETY: null, or this thread's own memory.
-        unsafe { (self.row.waits as *mut Waits).as_mut() }?.stood.take()
+        self.own_waits()?.stood.take()
     }
 
     /// Keeps the condition wait that came before the wait which is kept for the innermost held lock. False: none is.
     pub fn keep_woken(&mut self, woken: &Woken) -> bool {
         // SAFETY: the top is an entry of this thread's own array, or "nothing held", which has no flags.
         let flags = unsafe { (*self.top()).flags };
-        let waits = self.row.waits as *mut Waits;
-        // SAFETY: null, or this thread's own memory.
-        match ((flags & PENDING_BITS).checked_sub(1), unsafe { waits.as_mut() }) {
+        match ((flags & PENDING_BITS).checked_sub(1), self.own_waits()) {
             (Some(i), Some(waits)) => {
                 waits.woken[i as usize].put(*woken);
                 true
@@ -717,8 +719,7 @@ impl MeterThread {
     /// The condition wait that came before the wait which is kept for `held`.
     pub fn kept_woken(&mut self, held: &Metered) -> Option<Woken> {
         let i = (held.flags & PENDING_BITS).checked_sub(1)? as usize;
-        // SAFETY: this thread's own memory, which is there as a wait is kept in it.
-        unsafe { (*(self.row.waits as *mut Waits)).woken[i].take() }
+        self.own_waits()?.woken[i].take()
     }
 
     /// An acquisition of the lock at `addr` begins that may wait out of sight.
