@@ -2,7 +2,7 @@
 //! other ([`finding_kind::HANDED_ON`]).
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
@@ -41,8 +41,8 @@ type Past = HashMap<u32, u32>;
 
 /// The signals of one process.
 pub struct HandedOn {
-    /// By the thread that woke.
-    by_woken: HashMap<u32, Vec<HandOn>>,
+    /// By the thread that woke. Sorted, so that each report on a ledger names the same signal.
+    by_woken: BTreeMap<u32, Vec<HandOn>>,
     pasts: RefCell<HashMap<u32, Rc<Past>>>,
 }
 
@@ -52,7 +52,7 @@ impl HandedOn {
         let all: Vec<Finding> = ledger.rows::<Finding>().map(|(_, row)| row).collect();
         let is_woken = |row: &&Finding| row.kind == finding_kind::HANDED_ON;
         if !all.iter().any(|row| is_woken(&row)) {
-            return Self { by_woken: HashMap::new(), pasts: RefCell::default() };
+            return Self { by_woken: BTreeMap::new(), pasts: RefCell::default() };
         }
         let locks = built_locks::find(ledger, trie, symbols, &all);
         let idle = wakings_for_nothing(trie, &all);
@@ -65,7 +65,7 @@ impl HandedOn {
                 segments.entry(row.thread).and_modify(|all| all.push(id));
             }
         }
-        let mut by_woken: HashMap<u32, Vec<HandOn>> = HashMap::new();
+        let mut by_woken: BTreeMap<u32, Vec<HandOn>> = BTreeMap::new();
         for row in rows() {
             let last = row.detail as u32;
             let all = &segments[&row.other_thread];
@@ -89,10 +89,11 @@ impl HandedOn {
     }
 
     /// The signals that had woken a thread before segment `b`, by what orders threads and by signals.
-    pub fn before(&self, order: &Order, b: u32) -> Vec<HandOn> {
+    pub fn before(&self, order: &Order, b: u32) -> impl Iterator<Item = &HandOn> {
         let past = self.past(order, b);
-        let is_over = |it: &&HandOn| past.get(&it.to).is_some_and(|&latest| latest >= it.first);
-        self.by_woken.values().flatten().filter(is_over).copied().collect()
+        let is_over =
+            move |it: &&HandOn| past.get(&it.to).is_some_and(|&latest| latest >= it.first);
+        self.by_woken.values().flatten().filter(is_over)
     }
 
     /// The signal by which segment `a` came before segment `b` of another thread, if one did.
@@ -105,14 +106,13 @@ impl HandedOn {
         if past.get(&thread).is_none_or(|&latest| latest < a) {
             return None;
         }
-        let signals = self.before(order, b);
         // Its own signal, or one of a thread that came after it.
-        let own = signals.iter().find(|it| it.from == thread && it.last >= a);
+        let own = self.before(order, b).find(|it| it.from == thread && it.last >= a);
         let comes_after = |it: &&HandOn| {
             let before = self.past(order, it.recorded);
             before.get(&thread).is_some_and(|&latest| latest >= a)
         };
-        own.or_else(|| signals.iter().find(comes_after)).copied()
+        own.or_else(|| self.before(order, b).find(comes_after)).copied()
     }
 
     /// The latest segment of each thread that was over when `segment` began, by what orders threads and by signals.

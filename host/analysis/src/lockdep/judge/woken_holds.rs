@@ -24,12 +24,13 @@ pub fn over(
     if a.segment == 0 || b.segment == 0 || model.handed_on.is_empty() {
         return None;
     }
-    let signals = model.handed_on.before(&model.order, b.segment);
-    signals.into_iter().find(|signal| {
-        let is_hers = signal.from == a.thread && signal.last < a.segment;
+    let mut signals = model.handed_on.before(&model.order, b.segment);
+    let signal = signals.find(|signal| {
+        let is_before = signal.from == a.thread && signal.last < a.segment;
         let mut held = model.trie.held(a.context.acquired).map(|(_, node)| node);
-        is_hers && held.any(|lock| was_had(model, precedence, signal, a, b, lock))
-    })
+        is_before && held.any(|lock| was_had(model, precedence, signal, a, b, lock))
+    });
+    signal.copied()
 }
 
 /// The thread of `a` held the lock when it signalled, and the woken thread has had it before `b`.
