@@ -39,8 +39,13 @@ pub struct Change {
 impl Change {
     /// Whether the interval has no room for "no change".
     pub fn excludes_none(&self) -> bool {
-        self.interval.0 > 1.0 || self.interval.1 < 1.0
+        excludes_none(self.interval)
     }
+}
+
+/// Whether an interval of factors has no room for "no change".
+pub fn excludes_none((low, high): (f64, f64)) -> bool {
+    low > 1.0 || high < 1.0
 }
 
 /// What is typical of some runs: the geometric mean where all values of both sides are above zero, so that one disturbed run

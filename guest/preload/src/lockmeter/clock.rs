@@ -55,8 +55,11 @@ pub fn choose(monotonic_only: bool) {
     TSC.store(!monotonic_only && is_invariant(), Relaxed);
 }
 
-/// Ticks of the time-stamp counter in `ns` nanoseconds, by the header's readings: as far as they are apart.
+/// Ticks in `ns` nanoseconds; of the time-stamp counter by the header's readings, as far as they are apart.
 pub fn ticks_of(header: &Header, ns: u64) -> Option<u64> {
+    if !is_tsc() {
+        return Some(ns);
+    }
     let [first, first_ns, last, last_ns] =
         [0, 1, 2, 3].map(|i| header.clock_pairs[i].load(Relaxed));
     let (ticks, time) = (last.checked_sub(first)?, last_ns.checked_sub(first_ns)?);

@@ -241,6 +241,7 @@ fn end(thread: &mut MeterThread, c: u64, result: c_int, ended: u64, ends: Ends) 
         Some(place) => BOARDS.quit(&place),
         None if result == libc::ETIMEDOUT && ends.late_ns().is_some_and(|late| late > LATE_NS) => {
             let (late, bit) = late_bit(wait.cell.site());
+            // Relaxed: a hint.
             late.fetch_or(bit, Relaxed);
         }
         None => {}
@@ -294,11 +295,7 @@ fn relock(
 
 /// The time, in ticks, at which a wait ran out that returned at `ended`.
 fn late_since(ends: Ends, ended: u64) -> Option<u64> {
-    let late = ends.late_ns()?;
-    match clock::is_tsc() {
-        true => Some(ended.saturating_sub(clock::ticks_of(header()?, late)?)),
-        false => Some(ended.saturating_sub(late)),
-    }
+    Some(ended.saturating_sub(clock::ticks_of(header()?, ends.late_ns()?)?))
 }
 
 /// The calling thread was cancelled in a condition wait, and has the mutex again: for its clean-up handlers.

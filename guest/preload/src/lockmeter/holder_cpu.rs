@@ -47,10 +47,7 @@ pub fn end(thread: &mut MeterThread, place: &Place, cell: CellRef, begun: u64, w
     let Watched { site, cpu_ns: before, each } = watched;
     let Some((cpu_ns, left_at)) = BOARDS.watched(place) else { return };
     let ran_ns = cpu_ns.saturating_sub(before);
-    let ran = match clock::is_tsc() {
-        true => header().and_then(|header| clock::ticks_of(header, ran_ns)),
-        false => Some(ran_ns),
-    };
+    let ran = header().and_then(|header| clock::ticks_of(header, ran_ns));
     let ticks = left_at.saturating_sub(begun).saturating_sub(ran.unwrap_or(u64::MAX));
     thread.keep_stood(Stood { cell, site, ticks: ticks.saturating_mul(each) });
 }

@@ -59,6 +59,7 @@ pub fn runs(control: u64) {
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     if let Some(site) = thread.waits_at(control) {
         thread.wait_left();
+        // Relaxed: only a forked child looks at it, whose memory is as this process left it.
         ANY.store(true, Relaxed);
         state::with_core(|_| RUNS.insert(control, Ident::new(site, 1)));
     }

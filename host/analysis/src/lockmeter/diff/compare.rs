@@ -7,7 +7,9 @@ use super::matching::{Key, Positions, Side};
 use super::metric::{METRICS, Metric, Sample, counted, values};
 use crate::finding::{Frame, Name};
 use crate::lockmeter::model::{Lock, MeterReport, Mode, push_to_few};
-use lockwright_measure::two_samples::{COVERAGE, TwoSamples, largest_discovery, typical};
+use lockwright_measure::two_samples::{
+    COVERAGE, TwoSamples, excludes_none, largest_discovery, typical,
+};
 
 /// Two sides, compared.
 #[derive(Clone, Debug)]
@@ -74,11 +76,6 @@ pub struct Change {
 }
 
 impl Change {
-    /// The interval has no room for "no change".
-    fn excludes_none(&self) -> bool {
-        self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
-    }
-
     fn size(&self) -> f64 {
         (self.after.unwrap_or(0.0) - self.before.unwrap_or(0.0)).abs()
     }
@@ -170,7 +167,8 @@ fn mark_sure(total: &mut [Change], locks: &mut [Compared]) {
         all.iter().filter(|change| change.ratio != Some(1.0)).filter_map(|change| change.p);
     let Some(largest) = largest_discovery(claims.collect(), 1.0 - COVERAGE) else { return };
     for change in all {
-        change.is_sure = change.excludes_none() && change.p.is_some_and(|p| p <= largest);
+        let is_discovery = change.p.is_some_and(|p| p <= largest);
+        change.is_sure = is_discovery && change.interval.is_some_and(excludes_none);
     }
 }
 

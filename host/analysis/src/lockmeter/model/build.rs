@@ -640,29 +640,22 @@ impl Builder {
         let At::Lock { lock, site } = from else { return };
         for (&(kind, other), &(count, ticks)) in blames {
             let ns = source.ticks.ns(ticks);
-            let at_other = at.get(other);
-            if let (blame_kind::STOOD, At::Lock { lock: of, site }) = (kind, at_other)
-                && of == lock
-            {
-                self.report.locks[lock].sites[site].stood_ns += ns;
-            } else if kind == blame_kind::NESTED {
-                self.nested(from, at_other, count, ns);
-            } else if kind == blame_kind::HOLDER || kind == blame_kind::OTHER_PROCESS {
-                let holder = match at_other {
-                    _ if kind == blame_kind::OTHER_PROCESS => {
-                        self.other_processes.push(OtherProcess {
-                            lock,
-                            site,
-                            tid: other,
-                            count,
-                            ns,
-                        });
-                        continue;
-                    }
-                    At::Lock { lock: of, site } if of == lock => Some(site),
-                    _ => None,
-                };
-                self.charge(lock, (site, holder), count, ns);
+            let to = at.get(other);
+            // The holder's site, where it is one of this lock.
+            let holder = match to {
+                At::Lock { lock: of, site } if of == lock => Some(site),
+                _ => None,
+            };
+            match (kind, holder) {
+                (blame_kind::NESTED, _) => self.nested(from, to, count, ns),
+                (blame_kind::HOLDER, _) => self.charge(lock, (site, holder), count, ns),
+                (blame_kind::OTHER_PROCESS, _) => {
+                    self.other_processes.push(OtherProcess { lock, site, tid: other, count, ns });
+                }
+                (blame_kind::STOOD, Some(holder)) => {
+                    self.report.locks[lock].sites[holder].stood_ns += ns;
+                }
+                _ => {}
             }
         }
     }

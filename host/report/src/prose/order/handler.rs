@@ -89,21 +89,19 @@ impl Lines for Remedy {
     }
 }
 
+/// What becomes of a handler that reads what its thread reads.
+const BEHIND_WRITERS: &str =
+    "the handler then waits behind any writer that waits for its own thread";
+
 /// The consequence of a handler that takes a lock its own thread may hold.
 fn in_handler(what: &InHandler) -> String {
     let text = match what {
-        InHandler::Again(Again::WriterBetween { writer }) => {
-            let why = "the handler then waits behind any writer that waits for its own thread";
-            return match writer {
-                Some(writer) => format!("{why}, as {} may", writer),
-                None => why.to_owned(),
-            };
+        InHandler::Again(Again::WriterBetween { writer: Some(writer) }) => {
+            return format!("{BEHIND_WRITERS}, as {writer} may");
         }
+        InHandler::Again(Again::WriterBetween { writer: None }) => BEHIND_WRITERS,
         InHandler::Again(Again::WriterKeptApart { writer }) => {
-            return format!(
-                "the handler then waits behind any writer that waits for its own thread; a wake-up kept {writer} from that \
-                 in this run"
-            );
+            return format!("{BEHIND_WRITERS}; a wake-up kept {writer} from that in this run");
         }
         InHandler::Again(Again::Blocks) => "the handler then waits for its own thread, for ever",
         InHandler::Again(Again::ErrorCheck) => {
