@@ -298,7 +298,7 @@ impl Street {
 
     fn charge(&self, addr: u64, site: u32, since: u64, now: u64) {
         if self.boards.is_waited_for(addr) {
-            self.boards.charge(&Hold { addr, site, since, now, shared: false }, || 0);
+            self.boards.charge(&Hold { addr, site, since, now, shared: false });
         }
     }
 }
@@ -417,7 +417,7 @@ fn readers_that_hold_at_once_share_the_wait() {
     let mut street = Street::new();
     let place = street.enter(8, 0);
     for site in 1..=4 {
-        street.boards.charge(&Hold { addr: 8, site, since: 0, now: 100, shared: true }, || 0);
+        street.boards.charge(&Hold { addr: 8, site, since: 0, now: 100, shared: true });
     }
     let mut shares = street.boards.leave(&place, None);
     shares.settle(100);

@@ -131,7 +131,7 @@ fn waiters_and_holders_at_one_board() {
                 }
             })
         };
-        let charge = move || (0..TIMES.into()).for_each(|now| boards.charge(&hold(now), || 0));
+        let charge = move || (0..TIMES.into()).for_each(|now| boards.charge(&hold(now)));
         let threads = [wait(), wait(), scope.spawn(charge)];
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });

@@ -290,9 +290,8 @@ pub mod blame_kind {
     /// `other` is the kernel id of a thread of another process, which held the lock that processes share when `ticks` of the cell's waits
     /// began.
     pub const OTHER_PROCESS: u32 = 3;
-    /// While `other` held the lock, and the cell's waits were for that, its thread was on no processor for `ticks`: of some of the waits, each
-    /// as many times as it stands for others.
-    pub const STOOD: u32 = 4;
+    /// During the cell's timed holds its thread was ready to run and had no processor for `ticks`. `other` is its own site.
+    pub const LOST: u32 = 4;
 }
 
 /// Holder sites that a board tells apart; the rest are summed up under site 0.
@@ -305,7 +304,7 @@ row! {
     /// Who held a lock that somebody waits for, as sums that only grow: a waiter's own part is the
     /// difference between the end and the beginning of its wait. Reused for another lock once
     /// nobody waits.
-    Board in Boards x 2 = 560 bytes {
+    Board in Boards x 2 = 536 bytes {
         /// Waiters. Changes; 0: free to be used for another lock.
         waiters: u32,
         /// Address of the lock. Changes.
@@ -330,13 +329,6 @@ row! {
         hold_since: [u64; 16],
         /// Their sites. Change.
         hold_sites: [u32; 16],
-        /// A waiter wants to know what the first of the holders from now on has had of a processor when it leaves: 1; 2: it has
-        /// left. Changes.
-        watched: u64,
-        /// That, in nanoseconds; 0 if it is not known. Changes.
-        cpu_ns: u64,
-        /// When it has left. Changes.
-        left_at: u64,
     }
 }
 

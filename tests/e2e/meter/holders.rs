@@ -95,6 +95,15 @@ fn a_holder_without_a_processor_does_not_run() {
             )
         });
     }
+    // Of holds that are short where they keep it, the thread's processor time is all that is left; where it was lost outside of holds,
+    // too, that is estimated.
+    for how in [EXACT, BOTH] {
+        let run = meter(how, &program("meter_short.c"), &[]);
+        let (site, ran) = (run.site("takes"), run.truth("ran"));
+        let (held, lost) = (site.numbers.hold_ns, site.preempted_ns());
+        assert!(held - lost <= ran + 0.3 * lost, "{lost} of {held} ns lost, {ran} ns ran");
+        assert!(held < ran * 1.2 || lost > 0.0, "{lost} of {held} ns lost, {ran} ns ran");
+    }
     // One that has its processor runs.
     let run = meter(EXACT, &program("meter_contention.c"), &["2"]);
     let sites = run.report.locks.iter().flat_map(|lock| &lock.sites);

@@ -8,9 +8,14 @@ use crate::harness::{Job, Scratch, due, installed, native, program, tests_dir, u
 use crate::kinds::semaphores::python_itself;
 use crate::naming::python_lines::has_lines;
 
-/// Turns of a loop's first call, in which comes what comes but once, and of both calls; or of two runs that are compared.
+/// Turns of a loop's first call, in which comes what comes but once; or of the shorter of two runs that are compared, and the longer.
 const FEW: u64 = 1_000;
 const MANY: u64 = 5_000;
+
+/// The loop's further calls, and the turns of each: so few that hardly one of them loses its processor, as a hold in which a thread
+/// does is looked at.
+const CALLS: usize = 41;
+const EACH: u64 = 100;
 
 /// The loops of `instructions.c`: so many instructions a turn takes, natively and under `check`, `meter` and `run`, at most.
 /// A mutex's natively are 63 of the C library's and the loop's.
@@ -44,7 +49,7 @@ fn by_callgrind(valgrind: &Path, way: Way<'_>, counts: &Path) -> Job {
     job.args(["--tool=callgrind".as_ref(), "--quiet".as_ref(), out.as_os_str()])
 }
 
-/// Instructions that a turn takes of the loop of this number and name: in its second call.
+/// Instructions that a turn takes of the loop of this number and name: the median of its further calls.
 fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
     let scratch = Scratch::new();
     let counts = scratch.join("counts");
@@ -52,10 +57,14 @@ fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
         // Nothing else is counted, and each call by itself.
         .args([format!("--toggle-collect={name}"), format!("--dump-after={name}")])
         .arg(program("instructions.c"))
-        .args([number.to_string(), FEW.to_string(), (MANY - FEW).to_string()])
+        .args([number.to_string(), FEW.to_string()])
+        .args(vec![EACH.to_string(); CALLS])
         .run();
     assert_eq!(run_by_valgrind.code(), 0, "{}", run_by_valgrind.stderr);
-    counted(&scratch.join("counts.2")) as f64 / (MANY - FEW) as f64
+    let mut all: Vec<u64> =
+        (2..2 + CALLS).map(|call| counted(&scratch.join(format!("counts.{call}")))).collect();
+    all.sort_unstable();
+    all[CALLS / 2] as f64 / EACH as f64
 }
 
 /// The sum of what Callgrind counted.

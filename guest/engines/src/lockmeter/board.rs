@@ -147,7 +147,6 @@ impl Boards {
                     return None;
                 }
                 (*sums.len, *sums.others, *sums.last, *sums.holds) = (0, 0, now, 0);
-                *sums.watched = 0;
                 board.addr().store(addr, Relaxed);
                 board.waiters().store(1, Relaxed);
                 Some(place(board, &sums, addr, now))
@@ -196,12 +195,6 @@ impl Boards {
         // Relaxed, both: the board is the first waiter's, so it is not claimed for another lock meanwhile.
         self.waiters[bucket(place.addr)].fetch_add(1, Relaxed);
         place.board.waiters().fetch_add(1, Relaxed);
-    }
-
-    /// Nobody else waits there.
-    pub fn is_alone(place: &Place) -> bool {
-        // Relaxed: a hint.
-        place.board.waiters().load(Relaxed) == 1
     }
 
     /// The wait is over, and who held the lock does not matter.
@@ -257,41 +250,17 @@ impl Boards {
         shares
     }
 
-    /// A holder is about to leave: adds its hold to the boards of those who wait for the lock. `cpu_ns` is asked for what its thread
-    /// has had of a processor, if a waiter wants to know.
+    /// A holder is about to leave: adds its hold to the boards of those who wait for the lock.
     #[cold]
     #[inline(never)]
-    pub fn charge(&self, hold: &Hold, cpu_ns: impl Fn() -> u64) {
+    pub fn charge(&self, hold: &Hold) {
         for board in self.all(hold.addr).filter(|board| board.is_waited_at(hold.addr)) {
-            let charges = |mut row: BoardSums<'_>| {
-                if !board.is_waited_at(hold.addr) {
-                    return false;
+            board.with(|mut row| {
+                if board.is_waited_at(hold.addr) {
+                    add_to(&mut row, hold);
                 }
-                let is_watched = *row.watched == WATCHED;
-                add_to(&mut row, hold);
-                is_watched
-            };
-            if board.with(charges) == Some(true) {
-                let cpu_ns = cpu_ns();
-                board.with(|row| {
-                    (*row.watched, *row.cpu_ns, *row.left_at) = (LEFT, cpu_ns, hold.now);
-                });
-            }
+            });
         }
-    }
-
-    /// The waiter at `place`, who is the only one, wants to know what the holder has had of a processor when it leaves.
-    pub fn watch(&self, place: &Place) {
-        place.board.with(|row| (*row.watched, *row.cpu_ns) = (WATCHED, 0));
-    }
-
-    /// What the holder had had when it left, and when that was, if it has; nobody wants to know that any more.
-    pub fn watched(&self, place: &Place) -> Option<(u64, u64)> {
-        let seen = place.board.with(|row| {
-            let has_left = core::mem::take(row.watched) == LEFT;
-            (has_left && *row.cpu_ns != 0).then_some((*row.cpu_ns, *row.left_at))
-        });
-        seen.flatten()
     }
 }
 
@@ -305,30 +274,11 @@ pub(crate) struct BoardSums<'a> {
     holds: &'a mut u64,
     hold_since: &'a mut [u64; BOARD_HOLDS],
     hold_sites: &'a mut [u32; BOARD_HOLDS],
-    watched: &'a mut u64,
-    cpu_ns: &'a mut u64,
-    left_at: &'a mut u64,
 }
-
-/// Values of [`Board::watched`].
-const WATCHED: u64 = 1;
-const LEFT: u64 = 2;
 
 shared_row::row!(
     Board,
-    BoardSums {
-        len,
-        others,
-        last,
-        sites,
-        ticks,
-        holds,
-        hold_since,
-        hold_sites,
-        watched,
-        cpu_ns,
-        left_at
-    }
+    BoardSums { len, others, last, sites, ticks, holds, hold_since, hold_sites }
 );
 
 /// The list's link: the address of the next board.

@@ -7,7 +7,11 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_ledger::histogram::{self, RUN};
 use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, Site, histogram_kind};
 
+use super::off_cpu::LONG;
 use super::runs::{self, Missing};
+
+/// The run of buckets from which on holds are long.
+const LONG_RUN: u16 = (histogram::bucket(LONG) / RUN) as u16;
 
 /// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a
 /// row: in one instruction, so that a handler cannot come between reading and writing, and a reader
@@ -281,7 +285,8 @@ impl CellRef {
             if own.is_null() {
                 return self.count_shared(run, kind, index);
             }
-            if kind == histogram_kind::HOLD {
+            // Long holds are looked at one by one: each is to come here.
+            if kind == histogram_kind::HOLD && run < LONG_RUN {
                 (*cell).near[run as usize % 8] = own as u64;
             }
             count(own, index)

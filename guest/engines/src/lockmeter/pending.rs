@@ -7,6 +7,7 @@ use super::board::Place;
 use super::cell::CellRef;
 use super::conditions::CondWaiter;
 use super::contention::{Contention, Waiting};
+use super::off_cpu::SinceReading;
 use super::shares::Shares;
 use crate::held::word;
 
@@ -32,10 +33,7 @@ pub(super) struct Waits {
 pub(super) struct Own {
     /// The condition waits that came before the pending ones.
     pub(super) woken: [Kept<Woken>; PENDING],
-    pub(super) stood: Kept<Stood>,
-    /// When a holder is to be looked at next, and the waits without a look since the last.
-    pub(super) next_look: u64,
-    pub(super) without_look: u64,
+    pub(super) since_reading: SinceReading,
     pub(super) condition: Condition,
 }
 
@@ -58,7 +56,8 @@ impl Waits {
             }
             let own = &mut (*at).own;
             own.woken.iter_mut().for_each(|woken| _ = woken.take());
-            _ = (own.stood.take(), own.condition.wait.take(), own.condition.last.take());
+            _ = (own.condition.wait.take(), own.condition.last.take());
+            own.since_reading = SinceReading::default();
             // A waiter that is still in a list stays there, until the next thread here enters another.
         }
     }
@@ -138,17 +137,6 @@ impl Pending {
     pub fn new(cell: CellRef, ended: u64, ticks: u64, shares: Shares) -> Self {
         Self { cell: Some(cell), ended, ticks, spun: 0, shares }
     }
-}
-
-/// How long the holder of a lock was on no processor during a wait.
-#[derive(Clone, Copy, Debug)]
-pub struct Stood {
-    /// Cell of the wait.
-    pub cell: CellRef,
-    /// Site where the holder took the lock.
-    pub site: u32,
-    /// How long, ticks: of this wait, and of those for which it stands.
-    pub ticks: u64,
 }
 
 /// A condition wait, up to its signal.

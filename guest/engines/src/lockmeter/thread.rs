@@ -15,7 +15,8 @@ use lockwright_ledger::rows::meter::{Meter, Metered};
 use super::cell::CellRef;
 use super::conditions::CondWaiter;
 use super::contention::Waiting;
-use super::pending::{Condition, Own, PENDING, Pending, PendingAt, Stood, Waits, Woken};
+use super::off_cpu::{LongHold, Period, Reading};
+use super::pending::{Condition, Own, PENDING, Pending, PendingAt, Waits, Woken};
 use super::readers::ReadersRef;
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 use crate::trial::Trial;
@@ -545,8 +546,15 @@ impl MeterThread {
         outer
     }
 
-    /// The wait is over; `outer` is what it interrupted, if it was a signal handler's.
-    pub fn wait_ends(&mut self, outer: Waiting) {
+    /// The wait is over, at `ended`; `outer` is what it interrupted, if it was a signal handler's.
+    pub fn wait_ends(&mut self, outer: Waiting, ended: u64) {
+        let begun = self.row.waiting_since;
+        if self.row.waiting != 0
+            && outer.site == 0
+            && let Some(own) = self.own_waits()
+        {
+            own.since_reading.slept(begun, ended);
+        }
         self.set_waiting(outer);
     }
 
@@ -680,27 +688,9 @@ impl MeterThread {
         self.own_waits().map(|own| &mut own.condition)
     }
 
-    /// Whether a wait that begins at `now` is one in which the holder is looked at: one in so many ticks. It stands for so many waits.
-    pub fn looks(&mut self, now: u64, every: u64) -> Option<u64> {
-        let waits = self.own_waits()?;
-        if now < waits.next_look {
-            waits.without_look += 1;
-            return None;
-        }
-        waits.next_look = now + every;
-        Some(core::mem::take(&mut waits.without_look) + 1)
-    }
-
-    /// Keeps what was seen of a holder during a wait that is kept, too: of the last.
-    pub fn keep_stood(&mut self, stood: Stood) {
-        if let Some(waits) = self.own_waits() {
-            waits.stood.put(stood);
-        }
-    }
-
-    /// What was seen of a holder, and kept last.
-    pub fn kept_stood(&mut self) -> Option<Stood> {
-        self.own_waits()?.stood.take()
+    /// The thread reads its clocks: the time since it did last, as `hold` is over. `None` without memory for that.
+    pub fn read(&mut self, now: Reading, hold: &LongHold) -> Option<Period> {
+        self.own_waits().map(|own| own.since_reading.read(now, hold))
     }
 
     /// Keeps the condition wait that came before the wait which is kept for the innermost held lock. False: none is.

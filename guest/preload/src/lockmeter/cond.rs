@@ -13,7 +13,7 @@ use lockwright_ledger::rows::meter::{Metered, site_flag, wait_kind};
 use lockwright_ledger::rows::mode;
 
 use super::attached::thread;
-use super::meter::{BOARDS, CONDITIONS, WHAT, header, is_wanted};
+use super::meter::{BOARDS, CONDITIONS, WHAT, header, is_wanted, prepare};
 use super::spots::{cell_of, wait_site};
 use super::target::Spot;
 use super::{clock, hold, record, tls, wait};
@@ -184,7 +184,7 @@ fn begin(
     let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting, address);
     // Before the wait: the stack of a thread that is cancelled in it is being unwound.
     let again = relocks_in(thread, mutex, ident, site, address);
-    wait::prepare(thread);
+    prepare(thread);
     let (Some(cell), Some(waiter)) = (cell, thread.cond_waiter()) else { return false };
     looked_only(thread, c, held);
     // The hold ends here, as far as we can see: nothing comes between the mutex's release and the
@@ -223,7 +223,7 @@ fn looked_only(thread: &mut MeterThread, c: u64, held: &Metered) {
 #[inline(never)]
 fn end(thread: &mut MeterThread, c: u64, result: c_int, ended: u64, ends: Ends) {
     let Some(wait) = thread.condition().and_then(|condition| condition.wait.take()) else { return };
-    thread.wait_ends(wait.outer);
+    thread.wait_ends(wait.outer, ended);
     let signal = thread.cond_waiter().filter(|_| wait.is_listed).and_then(|waiter| {
         // SAFETY: the thread's own place, which is in the list.
         unsafe { CONDITIONS.leave(waiter, result == 0, &BOARDS) }

@@ -10,14 +10,13 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::Trial;
-use lockwright_engines::lockmeter::{CellRef, Ending, Hold, MeterThread, Pending, Rest};
+use lockwright_engines::lockmeter::{CellRef, Ending, Hold, LONG, MeterThread, Pending, Rest};
 use lockwright_ledger::rows::meter::histogram_kind;
 
 use super::meter::{BOARDS, SAMPLE, supply};
 use super::target::Spot;
-use super::{clock, record, tls};
+use super::{clock, off_cpu, record, tls};
 use crate::callsite;
-use crate::os::time;
 
 /// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here
 /// is chosen once for the process: every hold is timed, and by the time-stamp counter
@@ -293,7 +292,7 @@ pub fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
 fn charge(addr: u64, hold: Ending, now: u64, shared: bool) {
     let now = if now == 0 { clock::now() } else { now };
     let hold = Hold { addr, site: hold.cell.site(), since: hold.since, now, shared };
-    BOARDS.charge(&hold, time::own_cpu_ns);
+    BOARDS.charge(&hold);
 }
 
 /// Counts a hold that is over.
@@ -313,6 +312,9 @@ fn record(thread: &mut MeterThread, hold: Ending, now: u64) {
 #[cold]
 #[inline(never)]
 fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
+    if ticks >= LONG {
+        off_cpu::look(thread, cell, ticks);
+    }
     if let Some(missing) = cell.make_up(ticks, rest) {
         supply(thread, cell, histogram_kind::HOLD, ticks, missing);
     }

@@ -94,6 +94,13 @@ pub fn with_space<R>(
     with_meter(|meter, core| f(meter, core, thread))
 }
 
+/// Sees to memory for waits that are to be recorded later: before a wait, not after it.
+pub fn prepare(thread: &mut MeterThread) {
+    if !thread.has_pending_memory() {
+        with_space(thread, |meter, core, thread| meter.pending_memory(core.writer(), thread));
+    }
+}
+
 /// There is no room left in the ledger.
 pub(super) fn is_full() -> bool {
     // Relaxed: a thread that sees it late asks once more.

@@ -13,9 +13,9 @@ pub mod clock;
 pub mod cond;
 pub mod futex;
 pub mod hold;
-mod holder_cpu;
 mod meter;
 pub mod mutex;
+mod off_cpu;
 pub mod once;
 pub mod record;
 pub mod rwlock;
@@ -30,7 +30,7 @@ pub mod wait;
 
 pub use self::attached::{come_back, is_metering, leave, own_tid};
 pub use self::hold::times_every;
-pub use self::meter::is_wanted;
+pub use self::meter::{is_wanted, prepare};
 pub use self::spots::{spot, subject_of};
 pub use self::target::Target;
 

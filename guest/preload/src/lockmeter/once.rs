@@ -71,7 +71,7 @@ pub fn returned(entered: Entered, has_run: bool) {
     let ended = clock::now();
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
-    thread.wait_ends(outer);
+    thread.wait_ends(outer, ended);
     if has_run {
         return;
     }

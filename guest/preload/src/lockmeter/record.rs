@@ -10,9 +10,6 @@ use super::meter::{header, supply, with_space};
 pub fn wait(thread: &mut MeterThread, waited: &Pending) {
     let Some(cell) = waited.cell else { return };
     one(thread, cell, (waited.ticks, waited.spun), waited.shares.all());
-    if let Some(stood) = thread.kept_stood().filter(|stood| stood.cell == cell) {
-        blame(thread, cell, blame_kind::STOOD, stood.site, stood.ticks);
-    }
 }
 
 /// Records a condition wait that is over.
@@ -68,6 +65,11 @@ pub fn other_process(thread: &mut MeterThread, cell: CellRef, tid: u32, ticks: u
 /// The call at site `by` ended a wait of `cell` in vain: `ticks` later the thread waited again.
 pub fn in_vain(thread: &mut MeterThread, cell: CellRef, by: u32, ticks: u64) {
     blame(thread, cell, blame_kind::IN_VAIN, by, ticks.max(1));
+}
+
+/// The thread was ready to run and had no processor for `ticks` of a hold of `cell`.
+pub fn lost_processor(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
+    blame(thread, cell, blame_kind::LOST, cell.site(), ticks);
 }
 
 fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {

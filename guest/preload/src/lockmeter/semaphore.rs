@@ -8,6 +8,7 @@ use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::MeterThread;
 
 use super::attached::thread;
+use super::meter::prepare;
 use super::spots::spot;
 use super::target::{Spot, Target};
 use super::wait::{self, Contended, Owner};
@@ -105,7 +106,7 @@ impl Taking {
     /// Takes it by `take`, a wrapper that waits out of sight.
     pub fn take_by(self, take: impl FnOnce() -> c_int) -> c_int {
         let (s, ident) = (self.semaphore(), self.target.ident);
-        wait::prepare(self.thread);
+        prepare(self.thread);
         self.spot.cell.begin();
         self.thread.expect_wait(self.target.addr, self.spot.cell);
         let result = take();

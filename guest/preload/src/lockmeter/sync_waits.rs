@@ -8,6 +8,7 @@ use lockwright_glibc::table::semaphore;
 use lockwright_ledger::rows::meter::wait_kind;
 
 use super::attached::thread;
+use super::meter::prepare;
 use super::spots::{cell_of, wait_site};
 use super::{clock, record, wait};
 use crate::libc::real;
@@ -22,7 +23,7 @@ pub fn timed(
     block: impl FnOnce() -> c_int,
 ) -> (c_int, Option<Pending>) {
     let Some(cell) = cell else { return (block(), None) };
-    wait::prepare(thread);
+    prepare(thread);
     cell.begin();
     let begun = clock::now();
     let (result, ended) = wait::block_at(thread, cell, addr, begun, block);

@@ -7,6 +7,7 @@ use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{MeterThread, Pending};
 use lockwright_ledger::rows::mode;
 
+use super::meter::prepare;
 use super::spots::{spot, subject};
 use super::target::Target;
 use super::{hold, record, tls, wait};
@@ -69,7 +70,7 @@ pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
     if thread.is_contending(lock) {
         return 0;
     }
-    wait::prepare(thread);
+    prepare(thread);
     if thread.can_contend() {
         let wait = wait::begin(thread, lock, cell);
         thread.contend(wait);

@@ -7,9 +7,9 @@ use lockwright_engines::lockmeter::{
 };
 
 use super::attached::{self, holder};
-use super::meter::{BOARDS, header, with_space};
+use super::meter::{BOARDS, header, prepare, with_space};
 use super::target::{Spot, Target};
-use super::{bounces, clock, hold, holder_cpu, record};
+use super::{bounces, clock, hold, record};
 use crate::stack::modules;
 
 /// How a lock's holder can be known.
@@ -102,16 +102,9 @@ pub fn measure(
     bounces::contended(addr, cell);
     let place = enter(thread, addr, begun);
     let (owner, before) = (contended.owner_tid(), contended.holder(addr));
-    let watched = match (&place, before) {
-        (Some(place), Some((site, _))) => holder_cpu::begin(thread, place, begun, owner, site),
-        _ => None,
-    };
     let (result, ended) = block_at(thread, cell, addr, begun, block);
     let ticks = ended.saturating_sub(begun);
     let shares = place.map_or(Shares::NONE, |place| {
-        if let Some(watched) = watched {
-            holder_cpu::end(thread, &place, cell, begun, watched);
-        }
         let mut shares = BOARDS.leave(&place, before);
         // The present holder has not added to the board yet.
         if result == libc::ETIMEDOUT
@@ -144,7 +137,7 @@ pub fn begin(thread: &mut MeterThread, addr: u64, cell: CellRef) -> Contention {
 /// A wait ends that [`begin`] began.
 pub fn end(thread: &mut MeterThread, wait: &Contention) -> Pending {
     let ended = clock::now();
-    thread.wait_ends(wait.outer);
+    thread.wait_ends(wait.outer, ended);
     let ticks = ended.saturating_sub(wait.begun);
     let shares = wait.place.map_or(Shares::NONE, |place| {
         let mut shares = BOARDS.leave(&place, None);
@@ -166,7 +159,7 @@ pub fn block_at<R>(
     let outer = begin_at(thread, cell, addr, begun);
     let result = block();
     let ended = clock::now();
-    thread.wait_ends(outer);
+    thread.wait_ends(outer, ended);
     (result, ended)
 }
 
@@ -178,13 +171,6 @@ pub fn begin_at(thread: &mut MeterThread, cell: CellRef, addr: u64, begun: u64) 
         clock::pair_sometimes(header, begun);
     }
     thread.wait_begins(Waiting { site: cell.site(), addr, since: begun })
-}
-
-/// Sees to memory for waits that are to be recorded later: before a wait, not after it.
-pub fn prepare(thread: &mut MeterThread) {
-    if !thread.has_pending_memory() {
-        with_space(thread, |meter, core, thread| meter.pending_memory(core.writer(), thread));
-    }
 }
 
 /// The thread has the lock at `addr`, after `waited` if that is known. The wait is recorded once

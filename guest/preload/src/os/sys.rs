@@ -54,6 +54,16 @@ pub fn clock_gettime(clock: libc::clockid_t, ts: &mut libc::timespec) {
     unsafe { syscall!(libc::SYS_clock_gettime, clock, ptr::from_mut(ts)) };
 }
 
+/// How often the calling thread has lost its processor, or given it up.
+pub fn switches_of_thread() -> Option<u64> {
+    // SAFETY: zeroes are a `rusage`.
+    let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+    // SAFETY: the kernel writes one `rusage`, and `usage` is one that nobody else uses.
+    let result =
+        unsafe { syscall!(libc::SYS_getrusage, libc::RUSAGE_THREAD, ptr::from_mut(&mut usage)) };
+    (result == 0).then(|| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
+}
+
 /// Blocks all signals, even those that libc keeps for itself (cancellation), and returns the old
 /// mask.
 pub fn block_signals() -> u64 {

@@ -16,7 +16,7 @@ use crate::lockmeter::acquire::{Counted, may_recur};
 use crate::lockmeter::cond::Ends;
 use crate::lockmeter::wait::{self, Contended, Owner};
 use crate::lockmeter::{
-    Target, cond, hold, is_wanted, record, rwlock, spot, subject_of, sync_waits, tls,
+    Target, cond, hold, is_wanted, prepare, record, rwlock, spot, subject_of, sync_waits, tls,
 };
 use crate::os::deadline;
 
@@ -51,7 +51,7 @@ pub unsafe fn acquire<L: Watched + Counted>(
     let Some(spot) = spot(thread, &target) else { return take() };
     // SAFETY: the program passed `lock` to this call: it points to its lock.
     let recurs = unsafe { may_recur(lock, thread) };
-    wait::prepare(thread);
+    prepare(thread);
     spot.cell.begin();
     thread.expect_wait(target.addr, spot.cell);
     let result = take();

@@ -431,9 +431,9 @@ impl Builder {
         let index = *self.sites.entry(key).or_insert_with(|| {
             let (numbers, calls, nested) = (Numbers::default(), Vec::new(), Vec::new());
             let (stack, addr) = (Rc::clone(&stack), site.addr);
-            let stood_ns = 0.0;
+            let lost_ns = 0.0;
             let site =
-                Site { mode, cond_reacquire, stack, place, addr, numbers, calls, nested, stood_ns };
+                Site { mode, cond_reacquire, stack, place, addr, numbers, calls, nested, lost_ns };
             push_to_few(sites, site);
             sites.len() as u32 - 1
         });
@@ -652,8 +652,8 @@ impl Builder {
                 (blame_kind::OTHER_PROCESS, _) => {
                     self.other_processes.push(OtherProcess { lock, site, tid: other, count, ns });
                 }
-                (blame_kind::STOOD, Some(holder)) => {
-                    self.report.locks[lock].sites[holder].stood_ns += ns;
+                (blame_kind::LOST, _) => {
+                    self.report.locks[lock].sites[site].lost_ns += ns;
                 }
                 _ => {}
             }

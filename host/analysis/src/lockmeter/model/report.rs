@@ -250,16 +250,17 @@ pub struct Site {
     pub calls: Vec<Call>,
     /// What its holds were spent on, as far as they were not running, the longest first.
     pub nested: Vec<Nested>,
-    /// How long its holders were on no processor while others waited, as was seen in some of those waits.
-    pub stood_ns: f64,
+    /// How long its holders were ready to run and had no processor, as they saw it in those of its holds that were timed.
+    pub lost_ns: f64,
 }
 
 impl Site {
     /// The part of its holds during which its threads were ready to run, and had no processor: as far as is known.
     pub fn preempted_ns(&self) -> f64 {
         let nested: f64 = self.nested.iter().map(|nested| nested.ns).sum();
-        let rest = (self.numbers.hold_ns - nested).max(0.0);
-        (self.stood_ns - nested).clamp(0.0, rest)
+        let Numbers { hold, hold_ns, .. } = &self.numbers;
+        let timed = if hold.total_ns > 0.0 { hold.total_ns / hold_ns } else { 1.0 };
+        (self.lost_ns / timed).clamp(0.0, (hold_ns - nested).max(0.0))
     }
 
     /// Something was counted here.

@@ -26,6 +26,7 @@ const CALLS: &[&str] = &[
     "fcntl",
     "fstat",
     "futex",
+    "getrusage",
     "gettid",
     "lseek",
     "getitimer",
