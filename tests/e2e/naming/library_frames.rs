@@ -48,6 +48,11 @@ fn of_cxx_are_folded() {
     holds_for(&unoptimised, &build("lambdas.cc", &["-O1", "-fno-inline"]));
     let run = check(&optimised).run();
     assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    // Those that are inlined have the scopes that they have elsewhere.
+    let functions = self::functions(run.finding());
+    let has = |name| functions.contains(&name);
+    assert!(has("main::{lambda()}::operator()") && !has("operator()"), "{functions:?}");
+    assert!(has("std::__invoke<main()::<lambda()> >"), "{functions:?}");
 }
 
 #[test]

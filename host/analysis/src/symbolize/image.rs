@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use addr2line::Loader;
-use gimli::Range;
+use gimli::{Range, constants as dw};
 use lockwright_glibc::library::is_c_library;
 use object::read::{Object, ObjectSection};
 
@@ -17,6 +17,7 @@ use super::debug_info::DebugInfo;
 use super::demangle::{demangle, is_mangled};
 use super::elf::with_elf;
 use super::frame_variables::variables_last;
+use super::inlined_names;
 use super::lock_owner::{Call, Owner, Owners};
 use super::members::{MemberPlace, Variables};
 use super::merged_calls::CallsLeft;
@@ -85,10 +86,21 @@ impl Dwarf {
         self.owners.get_or_init(|| Owners::new(info)).owner(info, call)
     }
 
+    /// See [`inlined_names::names`].
+    fn inlined_names(&self, address: u64) -> Vec<Option<String>> {
+        let Some(info) = self.info() else { return Vec::new() };
+        let owners = self.owners.get_or_init(|| Owners::new(info));
+        owners
+            .function(info, address, |files, function| {
+                inlined_names::names(files, function, address)
+            })
+            .unwrap_or_default()
+    }
+
     fn variables_last(&self, address: u64) -> bool {
         let Some(info) = self.info() else { return false };
         let owners = self.owners.get_or_init(|| Owners::new(info));
-        owners.function(info, address, variables_last).unwrap_or(false)
+        owners.own_function(info, address, variables_last).unwrap_or(false)
     }
 }
 
@@ -240,10 +252,14 @@ impl Image {
     /// kept.
     fn dwarf_frames(&self, address: u64) -> Option<Vec<Frame>> {
         let mut found = self.dwarf.as_ref()?.loader()?.find_frames(address).ok()?;
-        let mut frames = Vec::new();
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut lacks_scope = false;
         while let Ok(Some(frame)) = found.next() {
             let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
             let place = frame.location.as_ref();
+            let language = frame.function.as_ref().and_then(|function| function.language);
+            lacks_scope |= language.is_some_and(has_scopes)
+                && name.as_ref().is_some_and(|name| !is_mangled(name));
             frames.push(Frame {
                 function: name.map(|name| self.name(&name)),
                 file: place.and_then(|place| place.file).map(clean),
@@ -256,8 +272,29 @@ impl Image {
                 break;
             }
         }
+        if lacks_scope && frames.len() > 1 {
+            let names = self.dwarf.as_ref()?.inlined_names(address);
+            if names.len() + 1 == frames.len() {
+                for (frame, name) in frames.iter_mut().zip(names) {
+                    frame.function = name.or(frame.function.take());
+                }
+            }
+        }
         Some(frames)
     }
+}
+
+/// Whether functions without a linkage name may be in scopes that their own names lack.
+fn has_scopes(language: gimli::DwLang) -> bool {
+    matches!(
+        language,
+        dw::DW_LANG_C_plus_plus
+            | dw::DW_LANG_C_plus_plus_03
+            | dw::DW_LANG_C_plus_plus_11
+            | dw::DW_LANG_C_plus_plus_14
+            | dw::DW_LANG_C_plus_plus_17
+            | dw::DW_LANG_C_plus_plus_20
+    )
 }
 
 /// Whether it is one of [`BEGINNINGS`].

@@ -128,7 +128,19 @@ impl Owners {
         Some((lookup.owner(function, call)?, calls_left(&files, &chain[0])))
     }
 
-    /// Calls `ask` with the function that has the code at `address`; `None` if that was inlined into it.
+    /// As [`Self::function`]; `None` if the code was inlined into it.
+    pub fn own_function<T>(
+        &self,
+        info: &DebugInfo,
+        address: u64,
+        ask: impl for<'d> FnOnce(&Files<'d>, &Die<'d>) -> T,
+    ) -> Option<T> {
+        self.function(info, address, |files, function| {
+            inlined_at(files, function, address, 0).is_none().then(|| ask(files, function))
+        })?
+    }
+
+    /// Calls `ask` with the function that has the code at `address`.
     pub fn function<T>(
         &self,
         info: &DebugInfo,
@@ -141,7 +153,7 @@ impl Owners {
         let at = names.function_at(&files, address)?.at;
         let unit = files.unit(Where::Main, start)?;
         let function = Die { file: Where::Main, entry: unit.entry(at).ok()?, unit };
-        inlined_at(&files, &function, address, 0).is_none().then(|| ask(&files, &function))
+        Some(ask(&files, &function))
     }
 
     /// The unit that has the code at `address`.

@@ -39,10 +39,13 @@ const LAMBDA: &str = "{lambda}";
 /// What is left after a function or type without a name at the begin of `rest`, and what is shown
 /// for it. `before` is what stands before.
 fn unnamed<'n>(rest: &'n str, before: &str) -> Option<(&'n str, &'static str)> {
-    // GCC's, and what demanglers make of clang's where it has linkage.
-    for (start, shown) in [("{lambda(", LAMBDA), ("{unnamed type", "{unnamed}")] {
+    // GCC's, what demanglers make of clang's where it has linkage, and GCC's in debug information.
+    for (start, shown) in
+        [("{lambda(", LAMBDA), ("{unnamed type", "{unnamed}"), ("<lambda(", LAMBDA)]
+    {
         if rest.starts_with(start) {
-            let after = &rest[balanced(rest, '{', '}')?..];
+            let close = if start.starts_with('<') { '>' } else { '}' };
+            let after = &rest[balanced(rest, start.chars().next()?, close)?..];
             return Some((after, shown));
         }
     }
@@ -188,6 +191,14 @@ mod tests {
             assert_eq!(readable(&name), people, "{raw}: {name}");
             assert_eq!(portable(&name), every_build, "{raw}: {name}");
         }
+    }
+
+    #[test]
+    fn lambdas_of_debug_information() {
+        assert_eq!(readable("main::{lambda()}::operator()"), "main::{lambda}");
+        let argument = "std::__invoke<main()::<lambda(int)> >";
+        assert_eq!(readable(argument), "std::__invoke<main::{lambda} >");
+        assert_eq!(portable(argument), "std::__invoke");
     }
 
     #[test]
