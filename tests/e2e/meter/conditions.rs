@@ -92,7 +92,7 @@ fn a_herd_is_counted_and_named_and_is_gone_when_one_is_woken() {
         assert!((0.97..=1.0).contains(&in_vain), "{waker:#?}");
         let advice = advise(&herd.report);
         let named = advice.iter().find(|advice| advice.rule == "thundering herd").expect("advice");
-        assert!(named.text.contains("broadcast in sell"), "{}", named.text);
+        assert!(named.text.contains("broadcast on `ready` in sell"), "{}", named.text);
 
         let mended = meter(how, &program("meter_herd.c"), &["signal"]);
         let waker = seller(&mended);

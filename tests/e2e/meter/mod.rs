@@ -6,6 +6,7 @@ mod full;
 mod holders;
 mod inflation;
 mod lives;
+mod names;
 pub mod run;
 mod sizes;
 mod stuck;

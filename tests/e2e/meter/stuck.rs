@@ -82,7 +82,7 @@ fn check(measured: &Value, text: &str) {
         "waits for `right`",
         "which waits too, taken in left_then_right",
         "which waits too, taken in right_then_left",
-        "waits for a condition with `idle`",
+        "waits for the condition `never` with `idle`",
         "waits for the end of a thread",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -115,5 +115,5 @@ fn who_waits_for_a_lock_at_exit_is_told_and_who_waits_for_work_is_not() {
     assert_eq!(run.code(), 0, "{}", run.stderr);
     assert_eq!(run.report()["waiting"].as_array().unwrap().len(), 3);
     assert!(run.stderr.contains("waits for `left`"), "{}", run.stderr);
-    assert!(!run.stderr.contains("waits for a condition"), "{}", run.stderr);
+    assert!(!run.stderr.contains("waits for the condition"), "{}", run.stderr);
 }

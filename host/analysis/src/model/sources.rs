@@ -24,6 +24,10 @@ pub trait Symbolise {
     fn lock_member(&self, _stack: u32) -> Option<LockMember> {
         None
     }
+    /// What the source calls what a call waits for, if that is no lock.
+    fn waited_member(&self, _stack: u32) -> Option<String> {
+        None
+    }
     /// What follows where the trylock that a stack leads to fails.
     fn failed_try(&self, _stack: u32) -> FailedTry {
         FailedTry::GivesUp
@@ -65,6 +69,10 @@ impl Symbolise for Symbols<'_> {
 
     fn lock_member(&self, stack: u32) -> Option<LockMember> {
         Symbols::lock_member(self, stack)
+    }
+
+    fn waited_member(&self, stack: u32) -> Option<String> {
+        Symbols::waited_member(self, stack)
     }
 
     fn failed_try(&self, stack: u32) -> FailedTry {

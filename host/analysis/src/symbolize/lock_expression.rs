@@ -141,7 +141,7 @@ const KEYWORDS: &[&str] =
 
 /// The first argument of each call of `name`, or, for a guard, of each variable of that type;
 /// `None` for those that are not understood.
-fn arguments<'c>(
+pub(super) fn arguments<'c>(
     code: &'c str,
     name: &'static str,
     is_guard: bool,
@@ -180,6 +180,18 @@ fn owners<'c>(code: &'c str, method: &str) -> impl Iterator<Item = Option<&'c st
         is_method || !is_definition(&code[at + method.len()..])
     });
     calls.map(|at| owner(code, at))
+}
+
+/// What stands before each `.method(` or `->method(`, whatever its arguments are.
+pub(super) fn owners_of_any<'c>(
+    code: &'c str,
+    method: &'static str,
+) -> impl Iterator<Item = Option<&'c str>> {
+    let is_call = move |at: &usize| {
+        let is_method = [".", "->"].iter().any(|sign| code[..*at].ends_with(sign));
+        is_method && code[at + method.len()..].starts_with('(')
+    };
+    words(code, method).filter(is_call).map(|at| owner(code, at))
 }
 
 /// Whether a function whose head ends before `rest` is defined there.

@@ -190,7 +190,7 @@ impl Symbols<'_> {
     }
 
     /// The line of source of a frame, unless the file is younger than the module.
-    fn line(&self, frame: &Frame, image: &Image) -> Option<String> {
+    pub(super) fn line(&self, frame: &Frame, image: &Image) -> Option<String> {
         let line = frame.line?;
         let path = frame.file.as_deref()?;
         let built = image.built?;
@@ -202,7 +202,7 @@ impl Symbols<'_> {
 
 /// Whether a frame is of C++'s or Rust's standard library, or of ours, which take the lock that they are
 /// called with.
-fn is_of_library(frame: &Frame) -> bool {
+pub(super) fn is_of_library(frame: &Frame) -> bool {
     const SCOPES: &[&str] = &["std::", "core::", "alloc::", "lock_api::", "parking_lot::"];
     const OURS: &[&str] = &["lockwright::sync::", "lockwright::traced::", "lockwright::annotate::"];
     let name = frame.function.as_deref().unwrap_or_default();
@@ -215,7 +215,7 @@ fn is_of_library(frame: &Frame) -> bool {
 
 /// Whether a frame without a scope in its name was inlined into code of a library, `within`, from a file of
 /// that same library.
-fn is_helper_of_library(frame: &Frame, within: Option<&Frame>) -> bool {
+pub(super) fn is_helper_of_library(frame: &Frame, within: Option<&Frame>) -> bool {
     let root = |frame: &Frame| {
         let file = frame.file.as_deref()?;
         Some(file[..file.rfind("/src/")?].to_owned())

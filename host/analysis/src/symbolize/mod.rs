@@ -34,6 +34,7 @@ pub mod source;
 mod symtab;
 mod unit_names;
 mod unit_walk;
+mod waited_member;
 pub mod wrapper;
 
 use std::cell::{OnceCell, RefCell};

@@ -229,6 +229,7 @@ fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option
         let times_of = &wait.wait;
         html! { tr.item {
             td { (what)
+                @if let Some(name) = &wait.name { " " (name_of(name, true)) }
                 @if let Some(lock) = lock {
                     @if wait.kind == WaitKind::Condition { " with " } @else { " holding " }
                     (name_of(&lock.name, lock.is_symbol))

@@ -512,11 +512,15 @@ impl Builder {
         let lock = self.known_lock(source, group).filter(|_| is_of_lock);
         let place = self.place(source, site);
         let waits = &mut self.report.waits;
+        let has_name =
+            matches!(kind, WaitKind::Condition | WaitKind::Semaphore | WaitKind::Barrier);
+        let name = || source.symbols.waited_member(site.stack).filter(|_| has_name);
         let index =
             *self.waits.entry(WaitSite::Wait { kind, call, lock, place }).or_insert_with(|| {
                 waits.push(Wait {
                     kind,
                     call,
+                    name: name(),
                     lock,
                     stack: source.symbols.stack(site.stack),
                     place,
@@ -566,6 +570,7 @@ impl Builder {
             waits.push(Wait {
                 kind: WaitKind::Futex,
                 call: None,
+                name: None,
                 lock: None,
                 stack: Rc::clone(&stack),
                 place,

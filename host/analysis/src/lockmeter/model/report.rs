@@ -379,6 +379,8 @@ pub struct Wait {
     /// The function, of a [`WaitKind::Call`] that is known: one of
     /// [`lockwright_ledger::rows::meter::BLOCKING_CALLS`].
     pub call: Option<&'static str>,
+    /// What the source calls the condition variable, semaphore or barrier, if that is known.
+    pub name: Option<String>,
     /// The condition's mutex, or the innermost lock held: index into [`MeterReport::locks`].
     pub lock: Option<usize>,
     /// Innermost frame first.

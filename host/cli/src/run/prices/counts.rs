@@ -105,6 +105,7 @@ mod tests {
         Wait {
             kind,
             call: None,
+            name: None,
             lock: None,
             stack: std::rc::Rc::default(),
             place: 0,

@@ -3,6 +3,7 @@
 use super::confidence::{Confidence, way};
 use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
 use super::words;
+use crate::prose::words::plain;
 use lockwright_analysis::lockmeter::model::{Numbers, Wait, WaitKind, Waker, WakerKind};
 
 /// Least part of the woken that are woken in vain.
@@ -42,8 +43,9 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     sites.for_each(|site| again.add(&site.numbers));
     Some(Advised {
         text: format!(
-            "wake as many threads as can go on: the broadcast in {} wakes all that wait in {}, and most of them \
+            "wake as many threads as can go on: the broadcast{} in {} wakes all that wait in {}, and most of them \
              wait again at once",
+            wait.name.as_ref().map_or_else(String::new, |name| format!(" on `{}`", plain(name))),
             words::place(&waker.stack),
             words::place(&wait.stack),
         ),

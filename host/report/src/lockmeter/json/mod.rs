@@ -210,6 +210,7 @@ struct InstanceSiteOut {
 #[derive(Serialize)]
 struct WaitOut<'r> {
     call: Option<&'static str>,
+    name: Option<&'r str>,
     kind: &'static str,
     lock: Option<usize>,
     place: usize,
@@ -379,6 +380,7 @@ fn instance(instance: &Instance) -> InstanceOut {
 fn wait(wait: &Wait) -> WaitOut<'_> {
     WaitOut {
         call: wait.call,
+        name: wait.name.as_deref(),
         kind: match wait.kind {
             WaitKind::Condition => "condition",
             WaitKind::Semaphore => "semaphore",

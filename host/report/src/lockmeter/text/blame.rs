@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::format::{percent, time};
 use super::page::Page;
+use super::waits;
 use crate::lockmeter::view::Selection;
 use crate::prose::words::plain;
 use lockwright_analysis::lockmeter::model::{At, Lock, Site, WaitKind};
@@ -200,7 +201,7 @@ fn what(page: &Page<'_>, at: At) -> String {
         At::Wait(index) => match page.report.waits.get(index) {
             Some(wait) => {
                 let what = match (wait.kind, wait.call) {
-                    (WaitKind::Condition, _) => "in a condition wait",
+                    (WaitKind::Condition, _) => "waiting for a condition",
                     (WaitKind::Semaphore, _) => "waiting for a semaphore",
                     (WaitKind::Barrier, _) => "waiting at a barrier",
                     (WaitKind::Join, _) => "joining a thread",
@@ -210,7 +211,7 @@ fn what(page: &Page<'_>, at: At) -> String {
                     (WaitKind::Futex, _) => "waiting at a futex",
                     (WaitKind::Other, _) => "waiting",
                 };
-                format!("{what} in {}", page.place(&wait.stack))
+                format!("{} in {}", waits::named(what, wait), page.place(&wait.stack))
             }
             None => "waiting".to_owned(),
         },

@@ -2,6 +2,7 @@
 
 use super::format::time;
 use super::page::Page;
+use super::waits;
 use crate::prose::futexes::{used_as, which};
 use crate::prose::words::{count, join};
 use lockwright_analysis::lockmeter::model::{At, Holder, MeterReport, WaitKind, Waiter};
@@ -118,7 +119,7 @@ fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
             let futex = wait.futex.as_ref();
             let at =
                 futex.map_or_else(String::new, |futex| which(futex.name.as_deref(), waiter.addr));
-            (format!("{what}{with}{at}"), page.place(&wait.stack))
+            (format!("{}{with}{at}", waits::named(what, wait)), page.place(&wait.stack))
         }),
         At::Unknown => unknown(),
     }

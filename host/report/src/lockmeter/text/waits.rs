@@ -4,6 +4,7 @@ use super::format::{count, maybe_time, percent};
 use super::page::Page;
 use super::wakers;
 use crate::prose::futexes::head;
+use crate::prose::words::plain;
 use lockwright_analysis::lockmeter::model::{Wait, WaitKind};
 
 /// The columns.
@@ -30,6 +31,14 @@ pub fn cells(wait: &Wait) -> [String; 8] {
         maybe_time(times.percentile_ns(99.0)),
         maybe_time(longest),
     ]
+}
+
+/// `what` is waited for, with what the source calls it: `the condition ready`, and not `a condition`.
+pub fn named(what: &str, wait: &Wait) -> String {
+    match &wait.name {
+        Some(name) => format!("{} `{}`", what.replacen(" a ", " the ", 1), plain(name)),
+        None => what.to_owned(),
+    }
 }
 
 /// How many of the waits blocked: `none` where all were over at once.
@@ -74,7 +83,7 @@ pub fn write(page: &mut Page<'_>) {
             (Some(lock), WaitKind::Condition) => format!(" with {}", page.reference(lock)),
             (Some(lock), _) => format!(" holding {}", page.reference(lock)),
         };
-        let head = format!("{what}{lock}: {}", page.place(&wait.stack));
+        let head = format!("{}{lock}: {}", named(what, wait), page.place(&wait.stack));
         page.line(&head);
         page.line(&row(&cells(wait)));
         wakers::write(page, wait);
