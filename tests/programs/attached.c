@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
@@ -68,6 +69,25 @@ static void *waits_for_table(void *unused)
 	return unused;
 }
 
+// Holds what others wait for, in a call that no signal interrupts: until a child has ended that never does.
+static void *is_uninterruptible(void *unused)
+{
+	take(&first);
+	pthread_barrier_wait(&both_hold);
+	if (!vfork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return unused;
+}
+
+static void *waits_for_uninterruptible(void *unused)
+{
+	pthread_barrier_wait(&both_hold);
+	return waits_for_first(unused);
+}
+
 static void *ends_with_first(void *unused)
 {
 	take(&first);
@@ -114,6 +134,9 @@ int main(int argc, char **argv)
 		thread = start(reads);
 		start(waits_for_table);
 		start(waits_for_held);
+	} else if (!strcmp(mode, "vfork")) {
+		thread = start(is_uninterruptible);
+		start(waits_for_uninterruptible);
 	} else if (!strcmp(mode, "left-locked")) {
 		pthread_join(start(ends_with_first), 0);
 		thread = start(waits_for_first);

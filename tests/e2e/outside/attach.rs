@@ -110,6 +110,87 @@ fn a_deadlock_of_two_mutexes_is_explained_with_lines() {
     assert!(status.contains("TracerPid:\t0\n"), "nobody traces it: {status}");
 }
 
+/// Threads that are stopped come back to what they waited for.
+#[test]
+fn a_stopped_process_is_never_free_of_deadlocks() {
+    let stop = |process: &Process| {
+        // SAFETY: a signal to a child of our own, which is not waited for yet.
+        assert_eq!(unsafe { libc::kill(process.0.id() as i32, libc::SIGSTOP) }, 0);
+        let is_stopped = |task: std::fs::DirEntry| {
+            let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            status.contains("State:\tT")
+        };
+        until("it is stopped", || {
+            let mut tasks = std::fs::read_dir(format!("/proc/{}/task", process.0.id())).unwrap();
+            tasks.all(|task| is_stopped(task.unwrap())).then_some(())
+        });
+    };
+    let process = attached("abba", 3);
+    stop(&process);
+    let (run, document) = process.check(&[]);
+    assert_eq!((run.code(), kinds(&document)), (FOUND, vec![("cycle", true)]), "{document:#}");
+    assert!(run.stderr.contains(", stopped, waits for the mutex `second`"), "{}", run.stderr);
+
+    let process = attached("held", 4);
+    stop(&process);
+    let (run, document) = process.check(&[]);
+    assert_eq!((run.code(), kinds(&document)), (0, vec![]), "{document:#}");
+    for words in
+        ["undecided: 4 threads are stopped", "and waits for the mutex `first`, held by thread"]
+    {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+    assert!(!run.stderr.contains("no deadlock"), "{}", run.stderr);
+}
+
+#[test]
+fn a_holder_that_cannot_be_interrupted_leaves_it_undecided() {
+    let process = attached("vfork", 0);
+    until("it is in vfork", || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", process.0.id())).unwrap();
+        let status = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status"));
+        let states: Vec<String> = tasks.flatten().filter_map(|task| status(task).ok()).collect();
+        let of = |letter: &str| {
+            states.iter().filter(|status| status.contains(&format!("State:\t{letter}"))).count()
+        };
+        (of("D") == 1 && of("S") == 2).then_some(())
+    });
+    let (run, document) = process.check(&[]);
+    assert_eq!((run.code(), kinds(&document)), (0, vec![]), "{document:#}");
+    for words in ["sleeps in `vfork`, uninterruptible", "and sleeps in an uninterruptible call"] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+    assert!(!run.stderr.contains("no deadlock"), "{}", run.stderr);
+}
+
+#[test]
+fn a_deadlock_of_two_processes_is_explained() {
+    let child_of = |process: &Process| {
+        let path = format!("/proc/{0}/task/{0}/children", process.0.id());
+        let pid: u32 =
+            until("a child", || std::fs::read_to_string(&path).ok()?.trim().parse().ok());
+        until_asleep(pid, 1);
+        pid
+    };
+    let process = Process::start(&program("shared_abba.c"), &[], 0);
+    let child = child_of(&process);
+    until_asleep(process.0.id(), 1);
+    let (run, document) = until("both wait", || {
+        let (run, document) = process.check(&[]);
+        (!kinds(&document).is_empty()).then_some((run, document))
+    });
+    assert_eq!((run.code(), kinds(&document)), (FOUND, vec![("cycle", true)]), "{document:#}");
+    assert_eq!(document["elsewhere"][0]["pid"], child, "{document:#}");
+    assert!(run.stderr.contains(&format!(" of process {child} waits for")), "{}", run.stderr);
+
+    let process = Process::start(&program("shared_abba.c"), &["waits for input"], 0);
+    child_of(&process);
+    until_asleep(process.0.id(), 1);
+    let (run, document) = process.check(&[]);
+    assert_eq!((run.code(), kinds(&document)), (0, vec![]), "{document:#}");
+    assert!(run.stderr.contains("undecided: none of its own threads"), "{}", run.stderr);
+}
+
 #[test]
 fn exit_codes_are_those_of_check() {
     let process = attached("abba", 3);
@@ -290,7 +371,7 @@ fn who_else_has_the_memory_of_a_wait_is_named() {
     assert_eq!((&child["waits"], &child["name"]), (&true.into(), &"shared_wait".into()));
     let next = format!("`lockwright check --pid {}` shows", child["pid"]);
     assert!(run.stderr.contains(&next), "{}", run.stderr);
-    assert!(run.stderr.contains("of this process alone"), "{}", run.stderr);
+    assert!(run.stderr.contains("undecided: none of its own threads"), "{}", run.stderr);
 
     let parent = Process::start(&program("shared_wait.c"), &["private"], 1);
     let (run, document) = parent.check(&[]);

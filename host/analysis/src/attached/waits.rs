@@ -195,10 +195,12 @@ pub struct Wait {
 /// What a thread does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It runs, or waits for a processor or a disk; or it did since it was first looked at.
+    /// It runs, or waits for a processor; or it did since it was first looked at.
     Runs,
-    /// It is stopped, by a signal or a debugger.
-    Stopped,
+    /// It is stopped, by a signal or a debugger: in this wait for another thread, to which it comes back.
+    Stopped(Option<Wait>),
+    /// It sleeps in a call, by its number, that signals do not interrupt: for a disk, or for a child after vfork(2).
+    Uninterruptible(i64),
     /// It waits for another thread.
     Waits(Wait),
     /// It sleeps in another call, by its number, that ends by itself.
@@ -221,10 +223,15 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// It is stopped.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state, State::Stopped(_))
+    }
+
     /// What it waits for, if that is another thread.
     pub fn wait(&self) -> Option<&Wait> {
         match &self.state {
-            State::Waits(wait) => Some(wait),
+            State::Waits(wait) | State::Stopped(Some(wait)) => Some(wait),
             _ => None,
         }
     }

@@ -13,6 +13,11 @@ const VERSION: u32 = 1;
 /// The document.
 pub fn render(attached: &Attached) -> String {
     let threads: Vec<Value> = attached.threads.iter().map(thread).collect();
+    let elsewhere: Vec<Value> = attached
+        .elsewhere
+        .iter()
+        .map(|(pid, one)| json!({ "pid": pid, "thread": thread(one) }))
+        .collect();
     let shared: Vec<Value> = attached.shared.iter().map(shared_wait).collect();
     let verdicts: Vec<Value> = attached.verdicts.iter().map(verdict).collect();
     let document = json!({
@@ -23,6 +28,7 @@ pub fn render(attached: &Attached) -> String {
         "watched_ms": attached.watched_ms,
         "verdicts": verdicts,
         "threads": threads,
+        "elsewhere": elsewhere,
         "shared_waits": shared,
     });
     plain::json_text(&document)
@@ -56,7 +62,8 @@ fn verdict(verdict: &Verdict) -> Value {
 fn thread(thread: &Thread) -> Value {
     let (state, call, of_wait) = match &thread.state {
         State::Runs => ("runs", None, None),
-        State::Stopped => ("stopped", None, None),
+        State::Stopped(of_wait) => ("stopped", None, of_wait.as_ref().map(wait)),
+        State::Uninterruptible(call) => ("uninterruptible", Some(*call), None),
         State::Waits(of_wait) => ("waits", None, Some(wait(of_wait))),
         State::SleepsForATime(call) => ("sleeps-for-a-time", Some(*call), None),
         State::Sleeps(call) => ("sleeps", Some(*call), None),

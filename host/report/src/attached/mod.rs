@@ -15,6 +15,8 @@ pub struct Attached {
     pub exe: String,
     /// Its threads, in the order of their ids.
     pub threads: Vec<Thread>,
+    /// Threads of other processes to which its waits lead, each with its process.
+    pub elsewhere: Vec<(u32, Thread)>,
     /// Waits in memory that other processes have, too, and which these are, as far as we may see them.
     pub shared: Vec<SharedWait>,
     /// The verdicts on its waits.

@@ -48,8 +48,16 @@ struct View<'r> {
 }
 
 impl View<'_> {
+    /// A thread of the process, or of another to which its waits lead.
     fn of(&self, tid: u32) -> Option<&Thread> {
-        self.attached.threads.iter().find(|thread| thread.tid == tid)
+        let elsewhere = self.attached.elsewhere.iter().map(|(_, thread)| thread);
+        self.attached.threads.iter().chain(elsewhere).find(|thread| thread.tid == tid)
+    }
+
+    /// ` of process 41`, of a thread that is in another process.
+    fn process_of(&self, tid: u32) -> String {
+        let other = self.attached.elsewhere.iter().find(|(_, thread)| thread.tid == tid);
+        other.map_or_else(String::new, |(pid, _)| format!(" of process {pid}"))
     }
 
     fn waiting(&self) -> impl Iterator<Item = (&Thread, &Wait)> {
@@ -127,7 +135,9 @@ impl View<'_> {
     fn step(&self, tid: u32, out: &mut String) {
         let Some(one) = self.of(tid) else { return };
         let Some(wait) = one.wait() else { return };
-        let _ = writeln!(out, "  {} waits for {}", thread(one), with_holder(wait));
+        let (stopped, of) =
+            (if one.is_stopped() { ", stopped," } else { "" }, self.process_of(tid));
+        let _ = writeln!(out, "  {}{of}{stopped} waits for {}", thread(one), with_holder(wait));
         self.places(&one.stack, usize::MAX, out);
     }
 
@@ -152,7 +162,14 @@ impl View<'_> {
         for one in &self.attached.threads {
             let doing = match &one.state {
                 State::Runs => "runs, or did a moment ago".to_owned(),
-                State::Stopped => "is stopped by a signal or a debugger".to_owned(),
+                State::Stopped(None) => "is stopped by a signal or a debugger".to_owned(),
+                State::Stopped(Some(wait)) => format!(
+                    "is stopped by a signal or a debugger, and waits for {}",
+                    with_holder(wait)
+                ),
+                State::Uninterruptible(number) => {
+                    format!("sleeps in {}, uninterruptible", call(*number))
+                }
                 State::Waits(wait) => {
                     let timed = if wait.futex.is_timed { ", for a time" } else { "" };
                     format!("waits for {}{timed}", with_holder(wait))
@@ -194,12 +211,9 @@ impl View<'_> {
             notes.push(self.no_verdict());
         }
         notes.extend(self.shared_notes());
-        let of_jvm = |frame: &Frame| {
-            frame.module.as_deref().is_some_and(|module| module.ends_with("/libjvm.so"))
-        };
-        if self.attached.threads.iter().any(|thread| thread.stack.iter().any(of_jvm)) {
+        if self.attached.threads.iter().any(|thread| thread.stack.iter().any(is_of_jvm)) {
             notes.push(format!(
-                "Java's monitors are in its heap, and this does not read it: `jcmd {} Thread.print` \
+                "Java's monitors and locks are in its heap, and this does not read it: `jcmd {} Thread.print -l` \
                  tells who holds them",
                 self.attached.pid
             ));
@@ -259,28 +273,71 @@ impl View<'_> {
     }
 
     fn no_verdict(&self) -> String {
-        let in_doubt: Vec<_> = self
-            .waiting()
-            .filter(|(_, wait)| matches!(wait.holder, Holder::NotRecorded | Holder::Readers(_)))
-            .collect();
+        let stopped: Vec<_> =
+            self.attached.threads.iter().filter(|thread| thread.is_stopped()).collect();
+        if let Some(first) = stopped.first() {
+            let who = match stopped.len() {
+                1 => format!("{} is", thread(first)),
+                n => format!("{n} threads are"),
+            };
+            return format!(
+                "undecided: {who} stopped by a signal or a debugger, and may go on, or wait, when that is over"
+            );
+        }
+        let is_stuck = |one: &&Thread| matches!(one.state, State::Uninterruptible(_));
+        let is_waited_for =
+            |one: &&Thread| self.waiting().any(|(_, wait)| wait.holder == Holder::Thread(one.tid));
+        let mut stuck = self.attached.threads.iter().filter(is_stuck);
+        if let Some(stuck) = stuck.find(is_waited_for) {
+            return format!(
+                "undecided: {} has what others wait for, and sleeps in an uninterruptible call",
+                thread(stuck)
+            );
+        }
+        let in_doubt = self.waiting().find(|(one, wait)| {
+            matches!(wait.holder, Holder::NotRecorded | Holder::Readers(_))
+                || may_be_lock(one, wait)
+        });
         let waits = self.waiting().filter(|(_, wait)| wait.holder != Holder::NoLock).count();
-        match (waits, in_doubt.first()) {
+        match (waits, in_doubt) {
             _ if !self.attached.shared.is_empty() => {
-                "no deadlock between threads of this process alone".to_owned()
+                "undecided: none of its own threads wait for each other, but others may have what they wait for"
+                    .to_owned()
             }
-            (0, _) => {
-                "no deadlock between threads: none waits for a lock or for the end of a thread".to_owned()
-            }
-            (_, None) => {
-                "no deadlock between threads: each wait for a lock leads to a thread that waits for none".to_owned()
-            }
+            (_, Some((first, wait))) if wait.holder == Holder::NoLock => format!(
+                "undecided: {} waits for {}, of which locks are made as well, and who holds one is not known",
+                thread(first),
+                object(wait)
+            ),
             (_, Some((first, _))) => format!(
                 "undecided: {} waits for a lock that does not record its holder, and a thread that \
                  waits for no lock may have it",
                 thread(first)
             ),
+            (0, None) => {
+                "no deadlock between threads: none waits for a lock or for the end of a thread".to_owned()
+            }
+            (_, None) => {
+                "no deadlock between threads: each wait for a lock leads to a thread that waits for none".to_owned()
+            }
         }
     }
+}
+
+/// A wait for nobody in particular may be for a lock: those of Python are semaphores, and those of `java.util.concurrent` park
+/// their threads. Semaphores of Java's virtual machine itself are for work.
+fn may_be_lock(thread: &Thread, wait: &Wait) -> bool {
+    let is_of_jvm = || thread.stack.iter().any(is_of_jvm);
+    match wait.kind {
+        WaitKind::Event("an unpark (Java)") => true,
+        WaitKind::Event("a semaphore") => !wait.futex.is_timed && !is_of_jvm(),
+        _ => false,
+    }
+}
+
+/// The frame is of Java's virtual machine.
+fn is_of_jvm(frame: &Frame) -> bool {
+    frame.module.as_deref().is_some_and(|module| module.ends_with("/libjvm.so"))
 }
 
 fn with_holder(wait: &Wait) -> String {

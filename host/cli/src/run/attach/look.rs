@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::memory::ProcessMemory;
 use super::sharers;
-use super::tasks::{self, Task};
+use super::tasks::{self, Call, Task};
 use lockwright_analysis::attached::waits::wait;
 use lockwright_analysis::attached::{
     Backing, Futex, Holder, Maps, Names, PythonStacks, Start, State, Thread, Unwinder, WaitKind,
@@ -30,16 +30,78 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// The machine of ELF files that can be read, and the class of those of 64 bits.
 const ELF_64: u8 = 2;
 
+/// Other processes that are looked at, as those have what this one waits for.
+const MOST_OTHERS: usize = 8;
+
 /// The threads of a process that may be looked into.
 pub fn threads(pid: u32) -> Option<Vec<Thread>> {
-    look(pid).ok().map(|attached| attached.threads)
+    look_at(pid).ok().map(|(attached, _)| attached.threads)
 }
 
-/// Looks at the process.
+/// Looks at the process, and at those that have locks for which it waits.
 ///
 /// # Errors
 /// If there is none, or it may not be looked into, or is of 32 bits.
 pub fn look(pid: u32) -> Result<Attached> {
+    let (mut attached, tasks) = look_at(pid)?;
+    let handled = tasks.iter().fold(0, |set, task| set | task.open_signals);
+    // Owners have their ids in the process's pid namespace, and processes are found by those in ours.
+    if tasks.iter().all(|task| task.id == task.tid) {
+        attached.elsewhere = elsewhere(&attached);
+    }
+    if !attached.elsewhere.is_empty() {
+        // The others were looked at after it: what it waited for meanwhile stays so only if it has not moved.
+        let now = tasks::of_process(pid);
+        let stays = |tid: u32| {
+            let of = |tasks: &[Task]| tasks.iter().find(|task| task.tid == tid).cloned();
+            of(&tasks).zip(of(&now)).is_some_and(|(before, now)| {
+                is_same_sleep(&before, &now) && before.switches == now.switches
+            })
+        };
+        if !attached.threads.iter().filter(|thread| waits_elsewhere(thread)).all(|it| stays(it.tid))
+        {
+            attached.elsewhere.clear();
+        }
+    }
+    let others: Vec<Thread> = attached.elsewhere.iter().map(|(_, thread)| thread.clone()).collect();
+    attached.verdicts = judge(&attached.threads, &others, handled);
+    Ok(attached)
+}
+
+/// It waits for what a thread of another process has.
+fn waits_elsewhere(thread: &Thread) -> bool {
+    holder_elsewhere(thread).is_some()
+}
+
+fn holder_elsewhere(thread: &Thread) -> Option<u32> {
+    match thread.wait()?.holder {
+        Holder::Elsewhere(tid) => Some(tid),
+        _ => None,
+    }
+}
+
+/// The threads of other processes to which the waits of a process lead, each with its process.
+fn elsewhere(attached: &Attached) -> Vec<(u32, Thread)> {
+    let mut looked_at = vec![attached.pid];
+    let mut found: Vec<(u32, Thread)> = Vec::new();
+    let mut open: Vec<u32> = attached.threads.iter().filter_map(holder_elsewhere).collect();
+    while let Some(tid) = open.pop() {
+        let Some(pid) = tasks::process_of(tid).filter(|pid| !looked_at.contains(pid)) else {
+            continue;
+        };
+        if looked_at.len() > MOST_OTHERS {
+            break;
+        }
+        looked_at.push(pid);
+        let threads = threads(pid).unwrap_or_default();
+        open.extend(threads.iter().filter_map(holder_elsewhere));
+        found.extend(threads.into_iter().map(|thread| (pid, thread)));
+    }
+    found
+}
+
+/// Looks at the process, and only at that. Its threads at the last look, besides.
+fn look_at(pid: u32) -> Result<(Attached, Vec<Task>)> {
     let exe = fs::read_link(format!("/proc/{pid}/exe")).map_err(|error| closed(pid, &error))?;
     let memory = ProcessMemory::open(pid).map_err(|error| closed(pid, &error))?;
     let maps = fs::read(format!("/proc/{pid}/maps")).map_err(|error| closed(pid, &error))?;
@@ -74,28 +136,32 @@ pub fn look(pid: u32) -> Result<Attached> {
         return Err(closed(pid, &io::Error::from(ErrorKind::NotFound)));
     }
     let known: Vec<u32> = after.iter().map(|task| task.tid).collect();
-    let handled = after.iter().fold(0, |set, task| set | task.open_signals);
     let threads: Vec<Thread> = after
-        .into_iter()
+        .iter()
         .map(|task| {
-            let same = before.iter().position(|old| is_same_sleep(old, &task));
+            let same = before.iter().position(|old| is_same_sleep(old, task));
             let (state, stack) = match same {
+                // It may have been stopped in between.
+                None if task.is_stopped() => {
+                    let stack = stack(task);
+                    (process.state(task, &stack, &known, &names), stack)
+                }
                 Some(at) => {
-                    let again = process.state(&task, &stacks[at], &known, &names);
+                    let again = process.state(task, &stacks[at], &known, &names);
                     let has_moved = before[at].switches != task.switches;
                     let stack = python.woven(task.tid, stacks[at].clone());
                     (settled(&first[at], again, has_moved), stack)
                 }
                 None => (State::Runs, Vec::new()),
             };
-            Thread { tid: task.tid, name: task.name, state, stack }
+            Thread { tid: task.tid, name: task.name.clone(), state, stack }
         })
         .collect();
     let watched_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
-    let verdicts = judge(&threads, handled);
     let shared = shared_waits(pid, &process.maps, &threads);
     let exe = exe.to_string_lossy().into_owned();
-    Ok(Attached { pid, exe, threads, shared, verdicts, watched_ms })
+    let (elsewhere, verdicts) = (Vec::new(), Vec::new());
+    Ok((Attached { pid, exe, threads, elsewhere, shared, verdicts, watched_ms }, after))
 }
 
 /// The waits that other processes may end.
@@ -126,19 +192,19 @@ struct Process {
 
 impl Process {
     fn state(&self, task: &Task, stack: &[Frame], tids: &[u32], names: &Names<'_>) -> State {
+        let waits_in = |call: &Call| {
+            let futex = Futex::of_call(call.number, &call.arguments)?;
+            Some(wait(futex, stack, tids, &self.memory, &self.maps, names))
+        };
         match (task.state, &task.call) {
-            ('T' | 't', _) => State::Stopped,
-            ('S' | 'I', Some(call)) => {
-                let futex = Futex::of_call(call.number, &call.arguments);
-                match futex {
-                    Some(futex) => {
-                        let wait = wait(futex, stack, tids, &self.memory, &self.maps, names);
-                        State::Waits(wait)
-                    }
-                    None if call.is_timed => State::SleepsForATime(call.number),
-                    None => State::Sleeps(call.number),
-                }
-            }
+            ('T' | 't', Some(call)) => State::Stopped(waits_in(call)),
+            ('T' | 't', None) => State::Stopped(None),
+            ('D', call) => State::Uninterruptible(call.as_ref().map_or(-1, |call| call.number)),
+            ('S' | 'I', Some(call)) => match waits_in(call) {
+                Some(wait) => State::Waits(wait),
+                None if call.is_timed => State::SleepsForATime(call.number),
+                None => State::Sleeps(call.number),
+            },
             ('S' | 'I', None) => State::Sleeps(-1),
             _ => State::Runs,
         }
@@ -157,8 +223,10 @@ fn is_same_sleep(before: &Task, after: &Task) -> bool {
 /// What holds of both looks: a lock that has changed hands is nobody's, and what has moved
 /// meanwhile runs, or waits for a time.
 fn settled(before: &State, after: State, has_moved: bool) -> State {
-    let State::Waits(mut wait) = after else {
-        return if has_moved { State::Runs } else { after };
+    let mut wait = match after {
+        State::Waits(wait) => wait,
+        State::Stopped(_) => return after,
+        _ => return if has_moved { State::Runs } else { after },
     };
     wait.futex.is_timed |= has_moved;
     let is_same = match before {
@@ -237,7 +305,7 @@ mod tests {
         assert_eq!(of(Holder::Thread(1), Holder::Thread(2)), waits(Holder::Nobody));
         assert_eq!(of(Holder::Thread(1), Holder::Ended(1)), waits(Holder::Ended(1)));
         assert_eq!(of(Holder::Thread(1), Holder::Ended(2)), waits(Holder::Nobody));
-        assert_eq!(settled(&State::Runs, State::Stopped, false), State::Stopped);
+        assert_eq!(settled(&State::Runs, State::Stopped(None), false), State::Stopped(None));
         assert_eq!(settled(&State::Sleeps(0), State::Sleeps(0), true), State::Runs);
         let again = settled(&waits(Holder::Nobody), waits(Holder::Nobody), true);
         assert!(matches!(again, State::Waits(wait) if wait.futex.is_timed));

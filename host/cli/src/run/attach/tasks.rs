@@ -38,6 +38,19 @@ pub struct Call {
     pub is_timed: bool,
 }
 
+impl Task {
+    /// A signal or a debugger has stopped it.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state, 'T' | 't')
+    }
+}
+
+/// The process of a thread, both by their ids in our pid namespace.
+pub fn process_of(tid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 /// Those of process `pid`, in the order of their ids; none if it has ended.
 pub fn of_process(pid: u32) -> Vec<Task> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
