@@ -47,6 +47,7 @@ static s64 (*read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static s64 (*ns_pid_tgid)(u64 device, u64 inode, void *ids, u32 size) = (void *)120;
 static s64 (*ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*ring_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static s64 (*loop)(u32 times, void *function, void *context, u64 flags) = (void *)181;
 static void (*ring_submit)(void *data, u64 flags) = (void *)132;
 
 /* struct bpf_pidns_info: the numbers of a thread in a PID namespace. */
@@ -67,6 +68,11 @@ INLINE u64 ids_in(u64 device, u64 inode)
 		return 0;
 	return (u64)ids.tgid << 32 | ids.pid;
 }
+
+/* A structure of the kernel of which some fields are read: the loader puts in where this kernel has them. */
+#define OF_KERNEL __attribute__((preserve_access_index))
+/* Whether it has such a field. */
+#define HAS(field) __builtin_preserve_field_info(field, 2)
 
 /* Arguments of a raw tracepoint. */
 struct raw_args {

@@ -59,14 +59,13 @@ fn count_kernel(interval: i32) -> Result<(), Refusal> {
 fn count_futexes(only: Option<u32>) -> Result<(), Refusal> {
     let mut running = futexes::Running::start(only)?;
     say(&Message::Ready);
-    loop {
-        let is_over = wait(&[running.descriptor()], -1);
+    let mut is_over = false;
+    while !is_over {
+        // Those of waits that began before are there at once.
         for place in running.places() {
             say(&Message::Place(place));
         }
-        if is_over {
-            break;
-        }
+        is_over = wait(&[running.descriptor()], -1);
     }
     let (places, futexes) = running.finish()?;
     for place in places {

@@ -121,29 +121,52 @@ pub struct Place {
     pub stack: String,
 }
 
-/// The calls of one place at one word.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The waits of one place at one word.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FutexRow {
     /// The word.
     pub address: u64,
+    /// The lock that the word may stand for, if it is one of the waiting thread; else 0.
+    pub object: u64,
     /// The process.
     pub tgid: u32,
-    /// The place that waited, or woke; 0: not known.
+    /// The place that waited; 0: not known.
     pub place: u64,
-    /// The place that ended the waits; 0: not known, or none did.
+    /// The place that first woke the word after the begin of these waits; 0: not known, or none did.
     pub waker: u64,
-    /// It wakes; else it waits.
-    pub is_wake: bool,
-    /// Calls that waited, or that woke.
+    /// Waits.
     pub count: u64,
-    /// Time waited, ns; of calls that wake, how many threads they woke.
+    /// Time waited, ns.
     pub total_ns: u64,
     /// The longest wait, ns.
     pub max_ns: u64,
     /// Waits that timed out.
     pub timed_out: u64,
-    /// Waits that did not begin, as the word had changed.
+    /// Waits that did not begin, as the word had changed; not among the others.
     pub refused: u64,
+    /// Waits that began before counting did, which is what they are counted from.
+    pub before: u64,
+    /// Waits that ended with their thread.
+    pub ended: u64,
+}
+
+/// A wait that was not over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StillWaiting {
+    /// The word.
+    pub address: u64,
+    /// The lock that the word may stand for, if it is one of the waiting thread; else 0.
+    pub object: u64,
+    /// The process.
+    pub tgid: u32,
+    /// The place that waits; 0: not known.
+    pub place: u64,
+    /// The thread.
+    pub tid: u32,
+    /// How long by then, ns.
+    pub for_ns: u64,
+    /// It began before counting did, which is what it is counted from.
+    pub before: bool,
 }
 
 /// Waits for futexes.
@@ -153,11 +176,12 @@ pub struct Futexes {
     pub elapsed_ns: u64,
     /// The rows, in no order.
     pub rows: Vec<FutexRow>,
-    /// Waits that were not over: the word, the process, the place, the thread, and how long by
-    /// then, ns.
-    pub waiting: Vec<(u64, u32, u64, u32, u64)>,
+    /// Waits that were not over.
+    pub waiting: Vec<StillWaiting>,
     /// Calls that ended.
     pub calls: u64,
+    /// Calls that woke, and how many threads.
+    pub wakes: (u64, u64),
     /// The lost counts.
     pub lost: Lost,
 }

@@ -49,10 +49,14 @@ fn futexes() -> FutexReport {
         pid: 7,
         kind,
         addresses: vec![0x10],
+        is_by_function: false,
+        is_woken_by_owner: true,
         name,
         waits: WAITS,
         timed_out: 1,
         refused: 1,
+        before: 1,
+        ended: 1,
         sites: vec![(stack.clone(), WAITS)],
         wakers: vec![(stack.clone(), WAITS)],
     };
@@ -70,6 +74,7 @@ fn futexes() -> FutexReport {
             name: None,
             stack: stack.clone(),
             for_ns: 5,
+            is_older: true,
         }],
         lost: LOST,
     }
@@ -148,6 +153,8 @@ fn the_schemas_can_be_broken() {
         ("/locks/0/kind", json!("spinlock")),
         ("/locks/0/lock", json!(7)),
         ("/locks/0/sites/0/stack/0/line", json!(0)),
+        ("/locks/0/began_before", json!("1")),
+        ("/locks/0/wakers_are_owners", json!(1)),
         ("/waiting/0/for_ns", Value::Null),
         ("/processes/0/pid", json!("7")),
     ] {

@@ -82,7 +82,7 @@ fn the_report_says_what_is_seen_of_locks() {
 }
 
 /// `futex_parking_lot.rs` with the parking_lot that the workspace has.
-fn parking_lot() -> &'static Path {
+pub(crate) fn parking_lot() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let root = tests_dir().join("..").canonicalize().expect("the source tree");

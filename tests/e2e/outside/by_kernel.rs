@@ -18,7 +18,7 @@ mod schema;
 
 /// The tool with its helper in the same directory, if the kernel lets us load BPF programs. Else
 /// the test is skipped; in CI it fails.
-fn traced() -> Option<&'static Path> {
+pub(super) fn traced() -> Option<&'static Path> {
     static TOOL: OnceLock<Option<PathBuf>> = OnceLock::new();
     let tool = TOOL.get_or_init(|| {
         let tool = PathBuf::from(tool().get_program());
@@ -39,7 +39,7 @@ fn traced() -> Option<&'static Path> {
 }
 
 /// What the tool wrote as JSON, which is checked against its published schema.
-fn written(json: &Path) -> Option<Value> {
+pub(super) fn written(json: &Path) -> Option<Value> {
     let document: Value = serde_json::from_str(&fs::read_to_string(json).ok()?).expect("JSON");
     let (_, name) = document["schema"].as_str()?.split_once('-')?;
     let schema = load(&format!("{name}.schema.json"));
@@ -48,7 +48,7 @@ fn written(json: &Path) -> Option<Value> {
 }
 
 /// Runs the tool, and gives what it wrote as JSON.
-fn meter(tool: &Path, options: &[&str], program: &[&str]) -> (Run, Value) {
+pub(super) fn meter(tool: &Path, options: &[&str], program: &[&str]) -> (Run, Value) {
     let scratch = Scratch::new();
     let json = scratch.join("traced.json");
     let mut command = Command::new(tool);
@@ -61,7 +61,7 @@ fn meter(tool: &Path, options: &[&str], program: &[&str]) -> (Run, Value) {
     (run, document)
 }
 
-fn path(source: &str) -> String {
+pub(super) fn path(source: &str) -> String {
     program(source).to_str().expect("UTF-8").to_owned()
 }
 
@@ -96,7 +96,7 @@ fn is_whole(document: &Value) -> bool {
     LOSSES.iter().all(|what| document["lost"][what] == 0)
 }
 
-fn nothing_lost(document: &Value) {
+pub(super) fn nothing_lost(document: &Value) {
     assert!(is_whole(document), "{:#}", document["lost"]);
 }
 

@@ -65,7 +65,7 @@ fn build(name: &str, to: &Path) -> Result<PathBuf, String> {
     let mut clang = Command::new("clang");
     // BTF is made of debug information, which is to have no path of this machine.
     clang.current_dir(root().join("host/bpf/programs"));
-    clang.args(["-target", "bpf", "-mcpu=v2", "-O2", "-g", "-Wall", "-Wextra", "-Werror"]);
+    clang.args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror"]);
     clang.args(["-Wno-unused-variable", "-Wno-unused-function"]);
     clang.args(["-fdebug-compilation-dir=.", "-c"]);
     clang.arg(format!("{name}.bpf.c")).arg("-o").arg(&object);

@@ -204,7 +204,7 @@ pub fn kind_of(call: u32, stack: &[Frame]) -> FutexKind {
     let names: Vec<String> = inner(stack).filter_map(plain_name).collect();
     let by = |table: &[Row]| names.iter().find_map(|name| row_of(name, table));
     let nameless = || {
-        let first = stack.first().filter(|frame| names.is_empty() && frame.function.is_none())?;
+        let first = stack.first().filter(|frame| frame.function.is_none())?;
         let module = library_of(first)?;
         let row = NAMELESS.iter().find(|(library, ..)| module.starts_with(library))?;
         Some(FutexKind { used_as: row.1, of: Some(row.2) })

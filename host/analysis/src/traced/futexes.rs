@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use lockwright_bpf::messages::{Futexes, Lost};
+use lockwright_bpf::messages::{FutexRow, Futexes, Lost};
 
 use super::Waits;
+pub use super::purpose::ATOMICS_WAIT;
+use super::purpose::{Purpose, is_generated, purpose, waiting_function};
 use crate::attached::WaitKind;
-use crate::attached::waits::kind;
 use crate::finding::{Frame, Name};
 
 /// A stack, shared by all who have it; empty where it is not known.
@@ -23,8 +24,15 @@ pub struct FutexLock {
     pub pid: u32,
     /// What it is.
     pub kind: WaitKind,
-    /// Words: one of a lock; of what is no lock as many as were waited at in one place.
+    /// Words: a lock has one, something else as many as were waited at in one place. If the waiters of a
+    /// lock have a word each, this is the lock's address, if that is known, else their words.
     pub addresses: Vec<u64>,
+    /// It is a lock whose waiters have a word each, and its address is not known: such locks of one kind
+    /// that are waited for in one function are one.
+    pub is_by_function: bool,
+    /// It is a lock in whose word its owners and waiters meet: its owner is the first to wake that after
+    /// the begin of a wait, when it releases the lock.
+    pub is_woken_by_owner: bool,
     /// The variable that it is or lies in.
     pub name: Option<Name>,
     /// All waits.
@@ -33,9 +41,13 @@ pub struct FutexLock {
     pub timed_out: u64,
     /// Calls that did not wait, as the word had changed.
     pub refused: u64,
+    /// How many waits began before measuring did; they are counted from then.
+    pub before: u64,
+    /// How many waits ended with their thread.
+    pub ended: u64,
     /// Where it was waited for, the most time first.
     pub sites: Vec<(Stack, Waits)>,
-    /// Who ended waits, the most time first.
+    /// The places that released what was waited for first, or that woke the word, the most time first.
     pub wakers: Vec<(Stack, Waits)>,
 }
 
@@ -56,6 +68,8 @@ pub struct StillWaiting {
     pub stack: Stack,
     /// How long, ns.
     pub for_ns: u64,
+    /// It began before measuring did, which is what it is counted from.
+    pub is_older: bool,
 }
 
 /// All that was measured.
@@ -102,25 +116,19 @@ pub trait Places {
 /// Adds up what was counted.
 pub fn build_futexes(counted: &Futexes, places: &impl Places) -> FutexReport {
     let mut gathered: HashMap<Key, Gathered> = HashMap::new();
-    let mut wakes = (0, 0);
     for row in &counted.rows {
-        if row.is_wake {
-            wakes = (wakes.0 + row.count, wakes.1 + row.total_ns);
-            continue;
-        }
         let stack = places.stack(row.place);
-        let kind = kind(&stack);
-        let key = match is_lock(kind) {
-            true => Key::Lock(row.tgid, row.address),
-            false => Key::Place(row.tgid, place_of(&stack)),
-        };
-        let of = gathered.entry(key).or_default();
+        let purpose = purpose(&stack);
+        let of = gathered.entry(Key::of(row, purpose, &stack)).or_default();
         let waits = Waits { count: row.count, total_ns: row.total_ns, max_ns: row.max_ns };
-        of.kinds.push((kind, waits));
+        of.purposes.push((purpose, waits));
         of.timed_out += row.timed_out;
         of.refused += row.refused;
-        if !of.addresses.contains(&row.address) {
-            of.addresses.push(row.address);
+        of.before += row.before;
+        of.ended += row.ended;
+        let address = address(row.address, row.object, purpose);
+        if !of.addresses.contains(&address) {
+            of.addresses.push(address);
         }
         merge(&mut of.sites, stack, waits);
         if row.waker != 0 {
@@ -131,32 +139,58 @@ pub fn build_futexes(counted: &Futexes, places: &impl Places) -> FutexReport {
         .into_iter()
         .map(|(key, mut of)| {
             let pid = match key {
-                Key::Lock(pid, _) | Key::Place(pid, _) => pid,
+                Key::Lock(pid, _) | Key::Place(pid, _) | Key::Function(pid, ..) => pid,
             };
+            let is_by_function = matches!(key, Key::Function(..));
             of.addresses.sort_unstable();
             let mut waits = Waits::default();
-            of.kinds.iter().for_each(|(_, some)| waits.add(*some));
+            of.purposes.iter().for_each(|(_, some)| waits.add(*some));
             // A word that is waited at as this and that is what it is mostly.
-            let kind = of.kinds.iter().max_by_key(|(_, waits)| waits.count).map(|(kind, _)| *kind);
-            let kind = kind.unwrap_or(WaitKind::Unknown);
+            let most = of.purposes.iter().max_by_key(|(_, waits)| waits.count);
+            let Purpose { kind, is_of_thread } = most.map_or(Purpose::UNKNOWN, |(most, _)| *most);
+            let is_woken_by_owner = is_lock(kind) && kind != WaitKind::Unknown && !is_of_thread;
             let name = match &of.addresses[..] {
-                [address] => places.variable(pid, *address),
+                [address] if !is_by_function => places.variable(pid, *address),
                 _ => None,
             };
             by_time(&mut of.sites);
             by_time(&mut of.wakers);
-            let Gathered { addresses, timed_out, refused, sites, wakers, .. } = of;
-            FutexLock { pid, kind, addresses, name, waits, timed_out, refused, sites, wakers }
+            let Gathered { addresses, timed_out, refused, before, ended, sites, wakers, .. } = of;
+            FutexLock {
+                pid,
+                kind,
+                addresses,
+                is_by_function,
+                is_woken_by_owner,
+                name,
+                waits,
+                timed_out,
+                refused,
+                before,
+                ended,
+                sites,
+                wakers,
+            }
         })
         .collect();
     all.sort_by_key(|lock| {
         (std::cmp::Reverse(lock.waits.total_ns), lock.pid, lock.addresses.first().copied())
     });
     let (locks, others) = all.into_iter().partition(|lock| is_lock(lock.kind));
-    let still = |&(address, pid, place, tid, for_ns): &(u64, u32, u64, u32, u64)| {
-        let stack = places.stack(place);
-        let name = places.variable(pid, address);
-        StillWaiting { pid, tid, kind: kind(&stack), address, name, stack, for_ns }
+    let still = |wait: &lockwright_bpf::messages::StillWaiting| {
+        let stack = places.stack(wait.place);
+        let purpose = purpose(&stack);
+        let address = address(wait.address, wait.object, purpose);
+        StillWaiting {
+            pid: wait.tgid,
+            tid: wait.tid,
+            kind: purpose.kind,
+            address,
+            name: places.variable(wait.tgid, address),
+            stack,
+            for_ns: wait.for_ns,
+            is_older: wait.before,
+        }
     };
     let mut waiting: Vec<StillWaiting> = counted.waiting.iter().map(still).collect();
     waiting.sort_by_key(|wait| (std::cmp::Reverse(wait.for_ns), wait.tid));
@@ -169,7 +203,7 @@ pub fn build_futexes(counted: &Futexes, places: &impl Places) -> FutexReport {
         processes: pids.into_iter().map(|pid| (pid, places.command(pid))).collect(),
         locks,
         others,
-        wakes,
+        wakes: counted.wakes,
         waiting,
         lost: counted.lost,
     }
@@ -179,14 +213,48 @@ pub fn build_futexes(counted: &Futexes, places: &impl Places) -> FutexReport {
 enum Key {
     Lock(u32, u64),
     Place(u32, String),
+    /// Of locks at whose waiters' words nothing else tells which it is: the kind's name and the function.
+    Function(u32, &'static str, String),
+}
+
+impl Key {
+    fn of(row: &FutexRow, Purpose { kind, is_of_thread }: Purpose, stack: &[Frame]) -> Self {
+        match kind {
+            WaitKind::Lock(what) if is_of_thread && !has_object(row.object, what) => {
+                Self::Function(row.tgid, what, waiting_function(stack))
+            }
+            kind if is_lock(kind) => {
+                let purpose = Purpose { kind, is_of_thread };
+                Self::Lock(row.tgid, address(row.address, row.object, purpose))
+            }
+            _ => Self::Place(row.tgid, place_of(stack)),
+        }
+    }
+}
+
+/// Whether the address of a lock that was read next to its waiter's word is that of such a lock.
+fn has_object(object: u64, what: &str) -> bool {
+    object != 0 && what.starts_with("parking_lot ")
+}
+
+/// The address of the lock, else that of the word.
+fn address(word: u64, object: u64, purpose: Purpose) -> u64 {
+    match purpose.kind {
+        // Writers of an rwlock wait for its readers at the next address.
+        WaitKind::Lock("parking_lot RwLock") if object != 0 => object & !1,
+        WaitKind::Lock(what) if has_object(object, what) => object,
+        _ => word,
+    }
 }
 
 #[derive(Default)]
 struct Gathered {
-    kinds: Vec<(WaitKind, Waits)>,
+    purposes: Vec<(Purpose, Waits)>,
     addresses: Vec<u64>,
     timed_out: u64,
     refused: u64,
+    before: u64,
+    ended: u64,
     sites: Vec<(Stack, Waits)>,
     wakers: Vec<(Stack, Waits)>,
 }
@@ -199,7 +267,7 @@ fn place_of(stack: &[Frame]) -> String {
         let offset = if frame.line.is_some() { 0 } else { frame.offset };
         format!("{module} {function} {} {offset:x};", frame.line.unwrap_or(0))
     };
-    stack.iter().map(frame).collect()
+    stack.iter().take_while(|called| !is_generated(called)).map(frame).collect()
 }
 
 fn merge(all: &mut Vec<(Stack, Waits)>, stack: Stack, waits: Waits) {
@@ -217,7 +285,7 @@ fn by_time(all: &mut [(Stack, Waits)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockwright_bpf::messages::FutexRow;
+    use lockwright_bpf::messages::StillWaiting as Still;
 
     struct Known;
 
@@ -227,6 +295,9 @@ mod tests {
                 1 | 2 => &["__lll_lock_wait", "pthread_mutex_lock", "work"],
                 3 => &["pthread_cond_wait", "idle"],
                 4 => &["futex_wake", "pthread_mutex_unlock", "work"],
+                5 => &["syscall", "parking_lot::raw_mutex::RawMutex::lock_slow", "work"],
+                6 => &["syscall", "parking_lot::raw_mutex::RawMutex::lock_slow", "other"],
+                7 => &["syscall", "parking_lot::raw_rwlock::RawRwLock::lock_shared_slow", "work"],
                 _ => &[],
             };
             let frame = |name: &&str| Frame { function: Some((*name).into()), ..Frame::default() };
@@ -248,27 +319,25 @@ mod tests {
             tgid: 7,
             place,
             waker,
-            is_wake: false,
             count,
             total_ns: count * 100,
             max_ns: 100,
-            timed_out: 0,
             refused: 1,
+            ..FutexRow::default()
         }
     }
 
     #[test]
     fn locks_are_told_from_what_is_none() {
-        let wake = FutexRow { is_wake: true, total_ns: 5, ..row(0x10, 4, 0, 6) };
         let rows = vec![
             // Two places by their numbers that are one by their stack.
             row(0x10, 1, 4, 3),
             row(0x10, 2, 0, 2),
             row(0x20, 3, 0, 8),
             row(0x30, 3, 0, 1),
-            wake,
         ];
-        let counted = Futexes { rows, waiting: vec![(0x10, 7, 1, 9, 50)], ..Futexes::default() };
+        let still = Still { address: 0x10, tgid: 7, place: 1, tid: 9, ..Still::default() };
+        let counted = Futexes { rows, waiting: vec![still], wakes: (6, 5), ..Futexes::default() };
         let report = build_futexes(&counted, &Known);
         assert_eq!((report.locks.len(), report.others.len(), report.wakes), (1, 1, (6, 5)));
         let lock = &report.locks[0];
@@ -278,7 +347,50 @@ mod tests {
         assert_eq!((lock.wakers.len(), lock.wakers[0].1.count), (1, 3));
         let idle = &report.others[0];
         assert_eq!((idle.kind, idle.addresses.len()), (WaitKind::Event("a condition"), 2));
+        assert!(lock.is_woken_by_owner && !idle.is_woken_by_owner);
         assert_eq!(report.processes, [(7, "p7".to_owned())]);
         assert_eq!((report.waiting[0].tid, report.waiting[0].kind), (9, WaitKind::Mutex));
+    }
+
+    /// Each waiter of a parking_lot lock has a word of its own.
+    #[test]
+    fn a_lock_whose_waiters_have_words_of_their_own_is_one_row() {
+        let of = |place, object| {
+            let row = |word| FutexRow { object, ..row(word, place, 0, 1) };
+            let rows = (0..4).map(|at| row(0x1000 + at * 8)).collect();
+            let report = build_futexes(&Futexes { rows, ..Futexes::default() }, &Known);
+            assert_eq!(report.locks.len(), 1);
+            report.locks.into_iter().next().unwrap()
+        };
+        let known = of(5, 0x10);
+        assert_eq!(
+            (known.waits.count, &known.addresses[..], known.is_by_function),
+            (4, &[0x10][..], false)
+        );
+        assert_eq!(known.name, Some(Name::symbol("queue")));
+        assert!(!known.is_woken_by_owner, "whoever releases the lock wakes one thread");
+        let unknown = of(5, 0);
+        assert_eq!(
+            (unknown.waits.count, unknown.addresses.len(), unknown.is_by_function),
+            (4, 4, true)
+        );
+        assert_eq!(unknown.name, None);
+        // What a thread that waits for readers waits at is the lock's next byte.
+        assert_eq!(of(7, 0x11).addresses, [0x10]);
+    }
+
+    #[test]
+    fn locks_of_different_functions_or_addresses_stay_apart() {
+        let rows = vec![
+            row(0x1000, 5, 0, 1),
+            row(0x1000, 6, 0, 1),
+            FutexRow { object: 0x10, ..row(0x1000, 5, 0, 1) },
+            FutexRow { object: 0x18, ..row(0x1000, 5, 0, 1) },
+            // The memory next to a lock's own word means nothing.
+            FutexRow { object: 0x10, ..row(0x2000, 1, 0, 1) },
+            FutexRow { object: 0x18, ..row(0x2000, 1, 0, 1) },
+        ];
+        let report = build_futexes(&Futexes { rows, ..Futexes::default() }, &Known);
+        assert_eq!(report.locks.len(), 5);
     }
 }

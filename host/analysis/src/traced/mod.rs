@@ -6,6 +6,7 @@ pub mod every_wait;
 pub mod futexes;
 pub mod kallsyms;
 pub mod kernel;
+mod purpose;
 
 use serde::Serialize;
 

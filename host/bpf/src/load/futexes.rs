@@ -1,6 +1,5 @@
 //! `programs/futex.bpf.c`: calls of futex(2) that wait or wake.
 
-use std::fmt::Write;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Instant;
 
@@ -9,8 +8,9 @@ use aya::Pod;
 use aya::maps::{Array, HashMap, MapData, PerCpuHashMap, RingBuf};
 
 use super::namespace::{Namespace, innermost_number};
-use super::{attach, counters, load, missed, object, of_map, other, text};
-use crate::messages::{FutexRow, Futexes, Lost, Place, Refusal};
+use super::waiting::Sleeper;
+use super::{attach, counters, digits, load, missed, object, of_map, other, text};
+use crate::messages::{FutexRow, Futexes, Lost, Place, Refusal, StillWaiting};
 
 /// `struct settings`.
 #[repr(C)]
@@ -22,6 +22,7 @@ struct Settings {
     inode: u64,
     reports: u32,
     pad: u32,
+    started: u64,
 }
 
 /// `struct key`.
@@ -29,10 +30,11 @@ struct Settings {
 #[derive(Clone, Copy)]
 struct Key {
     address: u64,
+    object: u64,
     waiter: u64,
     waker: u64,
     tgid: u32,
-    is_wake: u32,
+    pad: u32,
 }
 
 /// `struct sum`.
@@ -44,6 +46,8 @@ struct Sum {
     max_ns: u64,
     timed_out: u64,
     refused: u64,
+    before: u64,
+    ended: u64,
 }
 
 /// `struct begun`.
@@ -51,10 +55,26 @@ struct Sum {
 #[derive(Clone, Copy)]
 struct Begun {
     address: u64,
+    object: u64,
     place: u64,
     since: u64,
+    cut: u64,
+    batch: u64,
+    pc: u64,
+    sp: u64,
     tgid: u32,
-    is_wake: u32,
+    was_cut: u32,
+    before: u32,
+    pad: u32,
+}
+
+/// `struct word`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Word {
+    address: u64,
+    tgid: u32,
+    pad: u32,
 }
 
 // SAFETY: integers without padding between or behind them.
@@ -65,9 +85,11 @@ unsafe impl Pod for Key {}
 unsafe impl Pod for Sum {}
 // SAFETY: integers alone, too, without padding between them.
 unsafe impl Pod for Begun {}
+// SAFETY: integers alone, too, without padding between them.
+unsafe impl Pod for Word {}
 
 /// The counters, in the order of the enumeration in C.
-const COUNTERS: usize = 7;
+const COUNTERS: usize = 8;
 
 /// Where `struct place` has its parts, and where the stack begins.
 mod place {
@@ -87,7 +109,9 @@ pub struct Running {
     bpf: Ebpf,
     copies: RingBuf<MapData>,
     since: Instant,
-    descriptors: [i32; 2],
+    descriptors: [i32; 3],
+    /// Places of waits that began before.
+    first: Vec<Place>,
 }
 
 impl Running {
@@ -97,15 +121,22 @@ impl Running {
     /// If the kernel does not let us, or has no such tracepoints.
     pub fn start(only: Option<u32>) -> Result<Self, Refusal> {
         let mut bpf = load(object!("futex.bpf.o"), "rows")?;
-        let settings = settings(only)?;
-        let map = bpf.map_mut("settings").ok_or_else(|| other("no map of settings".into()))?;
-        let mut map = Array::<_, Settings>::try_from(map).map_err(|error| of_map(&error))?;
-        map.set(0, settings, 0).map_err(|error| of_map(&error))?;
+        let mut settings = settings(only)?;
+        set(&mut bpf, settings)?;
         let copies = bpf.take_map("copies").ok_or_else(|| other("no map of copies".into()))?;
         let copies = RingBuf::try_from(copies).map_err(|error| of_map(&error))?;
-        let end = attach(&mut bpf, "futex_exit", "sys_exit")?;
-        let begin = attach(&mut bpf, "futex_enter", "sys_enter")?;
-        Ok(Self { bpf, copies, since: Instant::now(), descriptors: [begin, end] })
+        let programs = [
+            ("futex_exit", "sys_exit"),
+            ("thread_exit", "sched_process_exit"),
+            ("futex_enter", "sys_enter"),
+        ];
+        let descriptors = attach(&mut bpf, programs)?;
+        // Waits that end without a begin from now on began before.
+        let since = Instant::now();
+        settings.started = now_ns();
+        set(&mut bpf, settings)?;
+        let first = began_before(&mut bpf, only, settings)?;
+        Ok(Self { bpf, copies, since, descriptors, first })
     }
 
     /// Readable when there are new places.
@@ -115,7 +146,7 @@ impl Running {
 
     /// The places that were met since this was last asked.
     pub fn places(&mut self) -> Vec<Place> {
-        let mut places = Vec::new();
+        let mut places = std::mem::take(&mut self.first);
         while let Some(copy) = self.copies.next() {
             places.extend(parse(&copy).filter(|place| place.id != 0));
         }
@@ -142,55 +173,68 @@ impl Running {
         let mut rows = Vec::new();
         for row in map.iter() {
             let (key, sums) = row.map_err(|error| of_map(&error))?;
-            let mut sum = Sum::default();
-            for one in sums.iter() {
-                sum.count += one.count;
-                sum.total_ns += one.total_ns;
-                sum.max_ns = sum.max_ns.max(one.max_ns);
-                sum.timed_out += one.timed_out;
-                sum.refused += one.refused;
-            }
-            rows.push(FutexRow {
+            let mut row = FutexRow {
                 address: key.address,
+                object: key.object,
                 tgid: key.tgid,
                 place: key.waiter,
                 waker: key.waker,
-                is_wake: key.is_wake != 0,
-                count: sum.count,
-                total_ns: sum.total_ns,
-                max_ns: sum.max_ns,
-                timed_out: sum.timed_out,
-                refused: sum.refused,
-            });
+                ..FutexRow::default()
+            };
+            for one in sums.iter() {
+                row.count += one.count;
+                row.total_ns += one.total_ns;
+                row.max_ns = row.max_ns.max(one.max_ns);
+                row.timed_out += one.timed_out;
+                row.refused += one.refused;
+                row.before += one.before;
+                row.ended += one.ended;
+            }
+            rows.push(row);
         }
         let map: HashMap<_, u32, Begun> = inside.try_into().map_err(|error| of_map(&error))?;
-        let still = |row: Result<(u32, Begun), _>| {
-            let (tid, begun) = row.ok()?;
-            let waits = begun.is_wake == 0;
-            let since = now.saturating_sub(begun.since);
-            waits.then_some((begun.address, begun.tgid, begun.place, tid, since))
-        };
-        let waiting = map.iter().filter_map(still).collect();
-        let [calls, rows_lost, rows_ns, begins, stacks, unmatched, waitv] =
+        let mut waiting = Vec::new();
+        for (tid, begun) in map.iter().flatten() {
+            let Begun { address, object, tgid, place, since, .. } = begun;
+            if begun.cut == 0 {
+                let for_ns = now.saturating_sub(since);
+                let before = begun.before != 0;
+                waiting.push(StillWaiting { address, object, tgid, place, tid, for_ns, before });
+            } else {
+                // A signal ended it: the thread went on with something else.
+                let total_ns = begun.cut.saturating_sub(since);
+                let (count, max_ns, before) = (1, total_ns, begun.before.into());
+                let row = FutexRow { address, object, tgid, place, ..FutexRow::default() };
+                rows.push(FutexRow { count, total_ns, max_ns, before, ..row });
+            }
+        }
+        let [calls, wakes, woken, rows_lost, rows_ns, begins, stacks, waitv] =
             counters[..].try_into().map_err(|_| other("counters are missing".into()))?;
-        let lost = Lost { rows: rows_lost, rows_ns, begins, stacks, unmatched, missed, waitv };
+        let lost = Lost { rows: rows_lost, rows_ns, begins, stacks, unmatched: 0, missed, waitv };
+        let wakes = (wakes, woken);
         // The entries that came meanwhile.
         while let Some(copy) = self.copies.next() {
             places.extend(parse(&copy).filter(|place| place.id != 0));
         }
-        Ok((places, Futexes { elapsed_ns, rows, waiting, calls, lost }))
+        Ok((places, Futexes { elapsed_ns, rows, waiting, calls, wakes, lost }))
     }
+}
+
+fn set(bpf: &mut Ebpf, settings: Settings) -> Result<(), Refusal> {
+    let map = bpf.map_mut("settings").ok_or_else(|| other("no map of settings".into()))?;
+    let mut map = Array::<_, Settings>::try_from(map).map_err(|error| of_map(&error))?;
+    map.set(0, settings, 0).map_err(|error| of_map(&error))
 }
 
 /// Which processes the programs measure: in the initial PID namespace by the kernel's own numbers, in
 /// another one by those of the namespace that the process is in.
 fn settings(only: Option<u32>) -> Result<Settings, Refusal> {
-    let (but, reports, pad) = (std::process::id(), only.unwrap_or(0), 0);
+    let (but, reports, pad, started) = (std::process::id(), only.unwrap_or(0), 0, 0);
     let own = Namespace::of("self")?;
     let Namespace { device, inode } = match only {
         _ if own.is_initial() => {
             let only = reports;
-            return Ok(Settings { only, but, device: 0, inode: 0, reports: 0, pad });
+            return Ok(Settings { only, but, device: 0, inode: 0, reports: 0, pad, started });
         }
         Some(pid) => Namespace::of(&pid.to_string())?,
         None => own,
@@ -198,7 +242,60 @@ fn settings(only: Option<u32>) -> Result<Settings, Refusal> {
     let only = only.map(innermost_number).transpose()?.unwrap_or(0);
     // Another namespace has another process of our number.
     let but = if inode == own.inode { but } else { 0 };
-    Ok(Settings { only, but, device, inode, reports, pad })
+    Ok(Settings { only, but, device, inode, reports, pad, started })
+}
+
+/// Has the waits counted that began before the programs were attached; gives their places.
+fn began_before(
+    bpf: &mut Ebpf,
+    only: Option<u32>,
+    settings: Settings,
+) -> Result<Vec<Place>, Refusal> {
+    let mut places = Vec::new();
+    for sleeper in Sleeper::all(only) {
+        // Threads of nested namespaces are not measured.
+        let is_nested = sleeper.innermost != sleeper.tid;
+        let tid = match settings.inode {
+            0 => sleeper.tid,
+            _ if only.is_none() && is_nested => continue,
+            _ => sleeper.innermost,
+        };
+        // The number of no other place: those are made of many bits.
+        let (address, place) = (sleeper.address, u64::from(sleeper.tid));
+        let word = Word { address, tgid: sleeper.pid, pad: 0 };
+        let batch = batch(bpf, word, settings.started)?;
+        let (object, cut, was_cut, before, pad) = (sleeper.object(), 0, 0, 1, 0);
+        let (pc, sp, since, tgid) = (sleeper.pc, sleeper.sp, settings.started, sleeper.pid);
+        let begun =
+            Begun { address, object, place, since, cut, batch, pc, sp, tgid, was_cut, before, pad };
+        let map = bpf.map_mut("inside").ok_or_else(|| other("no map of waits".into()))?;
+        let mut inside = HashMap::<_, u32, Begun>::try_from(map).map_err(|error| of_map(&error))?;
+        // A wait that began since is there already.
+        if inside.insert(tid, begun, NOEXIST).is_err() {
+            continue;
+        }
+        // If it ended meanwhile, the end is counted without this, or still to come.
+        if !sleeper.is_asleep_still() {
+            if inside.get(&tid, 0).is_ok_and(|now| now.since == since && now.place == place) {
+                let _ = inside.remove(&tid);
+            }
+            continue;
+        }
+        places.push(sleeper.place(place, sleeper.pid));
+    }
+    Ok(places)
+}
+
+/// BPF_NOEXIST.
+const NOEXIST: u64 = 1;
+
+/// The batch of waits of a word that there is.
+fn batch(bpf: &mut Ebpf, word: Word, started: u64) -> Result<u64, Refusal> {
+    let map = bpf.map_mut("words").ok_or_else(|| other("no map of words".into()))?;
+    let mut words = HashMap::<_, Word, u64>::try_from(map).map_err(|error| of_map(&error))?;
+    // What is there came first.
+    let _ = words.insert(word, started << 1, NOEXIST);
+    Ok(words.get(&word, 0).unwrap_or(0) & !1)
 }
 
 /// The clock of bpf_ktime_get_ns.
@@ -214,11 +311,7 @@ fn parse(bytes: &[u8]) -> Option<Place> {
     let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let half = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let size = half(place::BYTES)? as usize;
-    let mut stack = String::with_capacity(2 * size);
-    for byte in bytes.get(place::STACK..)?.get(..size)? {
-        // Writing to a String cannot fail.
-        let _ = write!(stack, "{byte:02x}");
-    }
+    let stack = digits(bytes.get(place::STACK..)?.get(..size)?);
     Some(Place {
         id: word(place::ID)?,
         tgid: half(place::TGID)?,

@@ -72,9 +72,9 @@ impl Running {
             map.set(0, settings, 0).map_err(|error| of_map(&error))?;
         }
         // The end first: so there is no begin without one.
-        let end = attach(&mut bpf, "contention_end", "contention_end")?;
-        let begin = attach(&mut bpf, "contention_begin", "contention_begin")?;
-        Ok(Self { bpf, since: Instant::now(), descriptors: [begin, end] })
+        let programs = ["contention_end", "contention_begin"].map(|name| (name, name));
+        let descriptors = attach(&mut bpf, programs)?;
+        Ok(Self { bpf, since: Instant::now(), descriptors })
     }
 
     /// Reads what they counted so far.

@@ -3,7 +3,9 @@
 pub mod futexes;
 pub mod kernel;
 mod namespace;
+mod waiting;
 
+use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,7 +20,7 @@ use crate::messages::{Obstacle, Refusal};
 const ROW_BYTES: u64 = 48 << 20;
 
 /// Bytes of a row on each processor, at the most, with what the kernel adds.
-const ROW_SIZE: u64 = 96;
+const ROW_SIZE: u64 = 144;
 
 /// Rows of a map.
 const ROWS: std::ops::RangeInclusive<u64> = 2048..=65536;
@@ -53,18 +55,33 @@ fn load(object: &'static [u8], map: &'static str) -> Result<Ebpf, Refusal> {
     EbpfLoader::new().map_max_entries(map, rows()).load(object).map_err(|error| of_loader(&error))
 }
 
-/// Attaches the program `name` to the tracepoint `point`; gives its descriptor's number.
-fn attach(bpf: &mut Ebpf, name: &str, point: &str) -> Result<i32, Refusal> {
-    let of_program = |error: &ProgramError| refusal(error, Some(point));
-    let program: &mut RawTracePoint = bpf
-        .program_mut(name)
-        .ok_or_else(|| other(format!("the object has no program {name}")))?
-        .try_into()
-        .map_err(|error| of_program(&error))?;
-    program.load().map_err(|error| of_program(&error))?;
-    program.attach(point).map_err(|error| of_program(&error))?;
-    let descriptor = program.fd().map_err(|error| of_program(&error))?;
-    Ok(descriptor.as_fd().as_raw_fd())
+/// Loads the programs of these names, and then attaches each to its tracepoint, in their order; gives the
+/// numbers of their descriptors.
+fn attach<const N: usize>(
+    bpf: &mut Ebpf,
+    programs: [(&str, &str); N],
+) -> Result<[i32; N], Refusal> {
+    // The kernel's check of a program takes long: what is attached meanwhile would be attached alone.
+    for (name, point) in programs {
+        program(bpf, name)?.load().map_err(|error| of_program(&error, point))?;
+    }
+    let mut descriptors = [0; N];
+    for ((name, point), descriptor) in programs.into_iter().zip(&mut descriptors) {
+        let program = program(bpf, name)?;
+        program.attach(point).map_err(|error| of_program(&error, point))?;
+        *descriptor = program.fd().map_err(|error| of_program(&error, point))?.as_fd().as_raw_fd();
+    }
+    Ok(descriptors)
+}
+
+fn program<'b>(bpf: &'b mut Ebpf, name: &str) -> Result<&'b mut RawTracePoint, Refusal> {
+    let program = bpf.program_mut(name);
+    let program = program.ok_or_else(|| other(format!("the object has no program {name}")))?;
+    program.try_into().map_err(|error| of_program(&error, name))
+}
+
+fn of_program(error: &ProgramError, point: &str) -> Refusal {
+    refusal(error, Some(point))
 }
 
 /// How often the kernel left this program out, as it ran already on the processor.
@@ -114,6 +131,16 @@ fn refusal(error: &(dyn std::error::Error + 'static), point: Option<&str>) -> Re
         _ => Obstacle::Other,
     };
     Refusal { why, error: text }
+}
+
+/// Bytes in hexadecimal digits.
+fn digits(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
 }
 
 /// The text in a fixed array that ends at the first null byte.

@@ -48,7 +48,7 @@ pub fn innermost_number(pid: u32) -> Result<u32, Refusal> {
 }
 
 /// The last of the numbers in a process's status: they go from the outermost namespace inwards.
-fn of_status(status: &str) -> Option<u32> {
+pub fn of_status(status: &str) -> Option<u32> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     numbers.split_whitespace().next_back()?.parse().ok()
 }

@@ -90,11 +90,15 @@ fn lock(lock: &FutexLock) -> Value {
         "kind": kind_name(lock.kind),
         "lock": lock.name.as_ref().map(|name| &name.text),
         "addresses": lock.addresses,
+        "is_by_function": lock.is_by_function,
         "waits": lock.waits,
         "timed_out": lock.timed_out,
         "refused": lock.refused,
+        "began_before": lock.before,
+        "ended_with_thread": lock.ended,
         "sites": sites(&lock.sites),
         "wakers": sites(&lock.wakers),
+        "wakers_are_owners": lock.is_woken_by_owner,
     })
 }
 
@@ -106,6 +110,7 @@ fn still(wait: &StillWaiting) -> Value {
         "lock": wait.name.as_ref().map(|name| &name.text),
         "address": wait.address,
         "for_ns": wait.for_ns,
+        "began_before": wait.is_older,
         "stack": wait.stack[..],
     })
 }

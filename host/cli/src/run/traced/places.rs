@@ -41,7 +41,7 @@ impl<'c> Known<'c> {
         };
         let bytes = bytes(&place.stack);
         let memory = Copied { start: place.sp, bytes: &bytes, rest: *process };
-        let start = Start { pc: place.pc, sp: place.sp, bp: Some(place.bp) };
+        let start = Start { pc: place.pc, sp: place.sp, bp: Some(place.bp).filter(|&bp| bp != 0) };
         names.stack(&unwinder.stack(start, &memory))
     }
 }
