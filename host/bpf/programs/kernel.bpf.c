@@ -9,6 +9,8 @@
  *
  * A mutex says "begin" each time that it goes from spinning to sleeping and back, and "end" once:
  * the first begin counts.
+ *
+ * Mutexes and rwsems record their owner. The owner at the begin of a wait has a row of its own.
  */
 #include "bpf.h"
 
@@ -21,11 +23,58 @@ enum { SPIN = 1, READ = 2, WRITE = 4, RT = 8, PERCPU = 16, MUTEX = 32 };
  * a non-maskable one. */
 #define DEPTH 8
 
+/* Fields of the kernel's structures, by their names there. */
+struct word_of_long {
+	s64 counter;
+};
+
+struct mutex {
+	struct word_of_long owner;
+} OF_KERNEL;
+
+struct rw_semaphore {
+	struct word_of_long owner;
+} OF_KERNEL;
+
+struct task_struct {
+	s32 pid;
+	s32 tgid;
+	char comm[16];
+} OF_KERNEL;
+
+/* Bits of an owner's word that are no part of the address of its task. */
+#define OWNER_BITS 7ULL
+/* One of those in an rwsem: a reader has it, and other readers may, too. */
+#define READER_OWNED 1
+
 struct begun {
 	u64 lock;
 	u64 since;
 	u32 flags;
 	s32 stack;
+};
+
+/* The owner of a lock: a thread. */
+struct owner {
+	u32 tid;
+	u32 tgid;
+	u8 comm[16];
+	u32 is_known;
+	u32 is_reader;
+};
+
+struct slept {
+	struct begun begun;
+	struct owner owner;
+};
+
+/* Waits for a lock while a thread had it. */
+struct owned {
+	u64 lock;
+	u32 tid;
+	u32 tgid;
+	u32 is_reader;
+	u32 waiter; /* the process that waited */
 };
 
 struct spinning {
@@ -52,6 +101,7 @@ struct sum {
 struct settings {
 	u64 device; /* of the PID namespace in which threads have numbers, as nsfs has it */
 	u64 inode;  /* likewise; 0: the initial namespace, and all below it */
+	u64 has_types; /* the loader knows where this kernel has its fields */
 };
 
 /* Counters, by number; src/kernel.rs has the same. */
@@ -77,8 +127,15 @@ struct {
 	UINT(type, MAP_HASH);
 	UINT(max_entries, 16384);
 	TYPE(key, u32);
-	TYPE(value, struct begun);
+	TYPE(value, struct slept);
 } sleeping SEC(".maps");
+
+struct {
+	UINT(type, MAP_PERCPU_HASH);
+	UINT(max_entries, 8192);
+	TYPE(key, struct owned);
+	TYPE(value, struct sum);
+} owners SEC(".maps");
 
 struct {
 	UINT(type, MAP_PERCPU_ARRAY);
@@ -134,6 +191,38 @@ INLINE s32 caller(void *context)
 	return stack;
 }
 
+/* Reads the owner of a mutex or an rwsem, of this kernel's types. */
+INLINE void owner_of(u64 lock, u32 flags, struct owner *owner)
+{
+	u32 zero = 0;
+	struct settings *set = map_lookup(&settings, &zero);
+	struct mutex *mutex = (struct mutex *)lock;
+	struct rw_semaphore *semaphore = (struct rw_semaphore *)lock;
+	struct task_struct *task;
+	u64 word = 0;
+
+	if (!set || !set->has_types)
+		return;
+	if (flags & MUTEX) {
+		/* Of kernels whose mutexes are rtmutexes none. */
+		if (HAS(mutex->owner))
+			read_kernel(&word, sizeof(word), &mutex->owner);
+	} else if ((flags & (READ | WRITE)) && !(flags & (RT | PERCPU | SPIN))) {
+		if (HAS(semaphore->owner))
+			read_kernel(&word, sizeof(word), &semaphore->owner);
+		owner->is_reader = word & READER_OWNED;
+	}
+	task = (struct task_struct *)(word & ~OWNER_BITS);
+	if (!task || read_kernel(&owner->tid, sizeof(owner->tid), &task->pid) ||
+	    read_kernel(&owner->tgid, sizeof(owner->tgid), &task->tgid) ||
+	    read_kernel(owner->comm, sizeof(owner->comm), &task->comm))
+		return;
+	/* In another PID namespace than the initial one threads have other numbers. */
+	if (set->inode)
+		owner->tid = owner->tgid = 0;
+	owner->is_known = 1;
+}
+
 INLINE void begin(void *context, u64 lock, u32 flags)
 {
 	struct begun begun = { .lock = lock, .flags = flags };
@@ -159,13 +248,15 @@ INLINE void begin(void *context, u64 lock, u32 flags)
 		own->begun[depth] = begun;
 	} else {
 		u32 tid = (u32)pid_tgid();
-		struct begun *old = map_lookup(&sleeping, &tid);
+		struct slept *old = map_lookup(&sleeping, &tid), slept = { 0 };
 
-		if (old && old->lock == lock)
+		if (old && old->begun.lock == lock)
 			return;
 		begun.stack = caller(context);
+		owner_of(lock, flags, &slept.owner);
 		begun.since = now_ns();
-		if (map_update(&sleeping, &tid, &begun, ANY))
+		slept.begun = begun;
+		if (map_update(&sleeping, &tid, &slept, ANY))
 			add(LOST_BEGINS, 1);
 	}
 }
@@ -179,9 +270,42 @@ INLINE u64 visible_ids(void)
 	return set ? ids_in(set->device, set->inode) : pid_tgid();
 }
 
-INLINE void count(const struct begun *begun)
+INLINE void add_wait(struct sum *sum, u64 took)
 {
-	u64 took = now_ns() - begun->since;
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->total_ns, took);
+	if (took > sum->max_ns)
+		sum->max_ns = took;
+}
+
+INLINE void count_owner(u64 lock, const struct owner *owner, u64 took)
+{
+	struct owned owned = {
+		.lock = lock,
+		.tid = owner->tid,
+		.tgid = owner->tgid,
+		.is_reader = owner->is_reader,
+		.waiter = (u32)(visible_ids() >> 32),
+	};
+	struct sum *sum;
+
+	if (!owner->is_known)
+		return;
+	sum = map_lookup(&owners, &owned);
+	if (!sum) {
+		struct sum first = { 0 };
+
+		map_update(&owners, &owned, &first, NOEXIST);
+		sum = map_lookup(&owners, &owned);
+	}
+	if (!sum)
+		return;
+	__builtin_memcpy(sum->comm, owner->comm, sizeof(sum->comm));
+	add_wait(sum, took);
+}
+
+INLINE void count(const struct begun *begun, u64 took)
+{
 	u64 id = visible_ids();
 	struct key key = {
 		.lock = begun->lock,
@@ -210,10 +334,7 @@ INLINE void count(const struct begun *begun)
 	/* A row has a copy for each processor; an update writes the first one's alone. */
 	if (!sum->count)
 		get_comm(sum->comm, sizeof(sum->comm));
-	__sync_fetch_and_add(&sum->count, 1);
-	__sync_fetch_and_add(&sum->total_ns, took);
-	if (took > sum->max_ns)
-		sum->max_ns = took;
+	add_wait(sum, took);
 }
 
 SEC("raw_tp/contention_begin")
@@ -229,7 +350,7 @@ int contention_end(struct raw_args *context)
 	u64 lock = context->args[0];
 	u32 zero = 0, tid = (u32)pid_tgid();
 	struct spinning *own = map_lookup(&spinning, &zero);
-	struct begun *slept;
+	struct slept *slept;
 
 	/* The innermost wait on this processor first. Waits within it have ended unseen: the kernel runs
 	 * no program within itself. */
@@ -249,17 +370,19 @@ int contention_end(struct raw_args *context)
 				own->depth = at;
 				if (down > 1)
 					add(LOST_BEGINS, down - 1);
-				count(&begun);
+				count(&begun, now_ns() - begun.since);
 				return 0;
 			}
 		}
 	}
 	slept = map_lookup(&sleeping, &tid);
-	if (slept && slept->lock == lock) {
-		struct begun begun = *slept;
+	if (slept && slept->begun.lock == lock) {
+		struct slept ended = *slept;
+		u64 took = now_ns() - ended.begun.since;
 
 		map_delete(&sleeping, &tid);
-		count(&begun);
+		count(&ended.begun, took);
+		count_owner(lock, &ended.owner, took);
 		return 0;
 	}
 	add(UNMATCHED_ENDS, 1);

@@ -64,6 +64,29 @@ pub struct KernelRow {
     pub max_ns: u64,
 }
 
+/// The waits for one lock that began while one thread had it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelOwner {
+    /// The lock's address.
+    pub lock: u64,
+    /// The thread that had it.
+    pub tid: u32,
+    /// Its process.
+    pub tgid: u32,
+    /// Its name.
+    pub comm: String,
+    /// It had the lock as a reader, the last of perhaps several.
+    pub is_reader: bool,
+    /// The process that waited.
+    pub waiter: u32,
+    /// Waits that ended.
+    pub count: u64,
+    /// Time waited, ns.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub max_ns: u64,
+}
+
 /// Waits for the kernel's locks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {
@@ -73,6 +96,8 @@ pub struct Kernel {
     pub cpus: u64,
     /// The rows, in no order.
     pub rows: Vec<KernelRow>,
+    /// The same waits by owner of the lock, where it is known.
+    pub owners: Vec<KernelOwner>,
     /// Waits that ended, those included that no row has.
     pub waits: u64,
     /// Time waited in all of them, ns.

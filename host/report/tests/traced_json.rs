@@ -8,7 +8,7 @@ use lockwright_analysis::attached::WaitKind;
 use lockwright_analysis::finding::{Frame, Name};
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::traced::futexes::{FutexLock, StillWaiting};
-use lockwright_analysis::traced::kernel::{KernelKind, KernelLock, KernelSite, Waiter};
+use lockwright_analysis::traced::kernel::{KernelKind, KernelLock, KernelSite, Owner, Waiter};
 use lockwright_analysis::traced::{FutexReport, KernelReport, Lost, Waits, every_wait};
 use lockwright_report::traced::{render_every_wait_json, render_futexes_json, render_kernel_json};
 use schema::{errors, load};
@@ -29,6 +29,13 @@ fn kernel() -> KernelReport {
         waits: WAITS,
         sites: vec![site(KernelKind::RwsemRead), site(KernelKind::RtMutex)],
         waiters: vec![waiter.clone()],
+        owners: vec![Owner {
+            tid: 8,
+            pid: 7,
+            name: "owner".into(),
+            is_reader: false,
+            waits: WAITS,
+        }],
     };
     KernelReport {
         elapsed_ns: 1000,
@@ -142,6 +149,7 @@ fn the_schemas_can_be_broken() {
         ("/locks/0/sites/0/kind", json!("rwsem")),
         ("/locks/0/addresses/0/1", json!({ "count": 1 })),
         ("/locks/0/waiters/0/waits/count", json!(-1)),
+        ("/locks/0/owners/0/is_reader", json!(1)),
         ("/lost/notes", json!("none")),
         ("/has_symbols", Value::Null),
     ] {

@@ -290,6 +290,34 @@ fn the_kernels_locks_are_told_with_who_waited_where() {
     assert_eq!(Some(sum("total_ns") + lost("rows_ns")), document["waited_ns"].as_u64());
 }
 
+/// The owner at the begin of a wait; a thread that has another lock of the same class is none.
+#[test]
+fn the_kernels_rwsem_names_its_owner() {
+    let Some(tool) = traced() else { return };
+    let program = path("inode_owner.c");
+    let measure = || meter(tool, &["--kernel", "--top", "0"], &[&program]);
+    let lock = |document: &Value| {
+        let mut locks = document["locks"].as_array().unwrap().iter();
+        let lock = locks.find(|lock| lock["name"] == "inode->i_rwsem")?;
+        let of = |what: &str, name: &str| {
+            let all = lock[what].as_array().unwrap().iter();
+            let own = all.filter(|thread| thread["name"] == name);
+            own.map(|thread| thread["waits"]["count"].as_u64().unwrap()).sum::<u64>()
+        };
+        let owners = ["inode_owner_", "inode_other_"].map(|name| of("owners", name));
+        Some((of("waiters", "inode_waiter_"), owners))
+    };
+    // The waiter may have come in between each time.
+    let found = (0..6).map(|_| measure()).find_map(|(run, document)| {
+        let (waits, owners) = lock(&document)?;
+        (waits > 0).then_some((run, waits, owners))
+    });
+    let (run, waits, [by_owner, by_other]) = found.expect("a wait in one run of six");
+    assert!((1..=waits).contains(&by_owner), "{by_owner} of {waits}: {}", run.stderr);
+    assert_eq!(by_other, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("held by "), "{}", run.stderr);
+}
+
 /// Tables of moments, that together have what the whole has.
 #[test]
 fn each_interval_has_what_is_new_in_it() {

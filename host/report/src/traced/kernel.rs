@@ -1,10 +1,11 @@
 //! Waits for the kernel's own locks, for people.
 
 use super::{HEADINGS, TracedView, lost, row};
+use crate::lockmeter::text::format::percent;
 use crate::prose::kernel_locks::{kind, kinds, name, stack};
 use crate::prose::words::{count, duration, plain};
 use lockwright_analysis::traced::KernelReport;
-use lockwright_analysis::traced::kernel::{KernelLock, Waiter};
+use lockwright_analysis::traced::kernel::{KernelLock, Owner, Waiter};
 
 /// Sites and waiters shown of one lock where not all are.
 const MOST: usize = 4;
@@ -103,4 +104,24 @@ fn lock_lines(number: usize, lock: &KernelLock, all_ns: u64, view: TracedView, o
         more => format!(", and {more} more"),
     };
     *out += &format!("     by {}{more}\n", waiters.join(", "));
+    if !lock.owners.is_empty() {
+        let owners: Vec<String> =
+            lock.owners.iter().take(MOST).map(|owner| owned(owner, lock.waits.total_ns)).collect();
+        let more = match lock.owners.len().saturating_sub(MOST) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        *out += &format!("     held by {}{more}\n", owners.join(", "));
+    }
+}
+
+/// `worker (thread 42 of process 41), 60.0%`: the part of the time waited that began while it had the lock.
+fn owned(owner: &Owner, all_ns: u64) -> String {
+    let Owner { tid, pid, name, waits, is_reader } = owner;
+    let waiter = Waiter { tid: *tid, pid: *pid, name: name.clone(), waits: *waits };
+    let share = if all_ns == 0 { 0.0 } else { waits.total_ns as f64 / all_ns as f64 };
+    let reader = if *is_reader { ", reading" } else { "" };
+    // In another PID namespace than the initial one the thread has no number here.
+    let who = if *tid == 0 { plain(name) } else { who(&waiter) };
+    format!("{who}{reader}, {}%", percent(share))
 }

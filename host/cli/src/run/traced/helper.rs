@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn messages_are_read_to_their_end_and_others_left_out() {
         let (begin, begun) = mpsc::channel();
-        let lines = "\"ready\"\nnot JSON\n{\"kernel\":{\"elapsed_ns\":5,\"cpus\":2,\"rows\":[],\"waits\":0,\
+        let lines = "\"ready\"\nnot JSON\n{\"kernel\":{\"elapsed_ns\":5,\"cpus\":2,\"rows\":[],\"owners\":[],\"waits\":0,\
                      \"waited_ns\":0,\"lost\":{\"rows\":0,\"rows_ns\":0,\"begins\":0,\"stacks\":0,\
                      \"unmatched\":0,\"missed\":0,\"waitv\":0}}}\n";
         let gathered = read(lines.as_bytes(), &begin);
