@@ -104,10 +104,11 @@ fn documents_fit_their_schemas() {
 
 #[test]
 fn a_programs_document_has_the_kernels_locks_as_its_schema_says() {
-    let (measured, kernel) = (MeterReport::default(), kernel());
-    let waits = every_wait(&measured, &kernel);
+    let (measured, futexes, kernel) = (MeterReport::default(), futexes(), kernel());
+    let waits = every_wait(&measured, &futexes, &kernel);
     let document = parse(&render_every_wait_json(&measured, &waits, &kernel));
-    assert_eq!(document["every_wait"].as_array().map(Vec::len), Some(1));
+    assert_eq!(document["every_wait"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["every_wait"][0]["what"], "Rust Mutex `queue`");
     fits("meter.schema.json", &document);
 }
 

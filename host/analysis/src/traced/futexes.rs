@@ -3,7 +3,7 @@
 //! A wait for a futex need not be for a lock: idle threads wait in conditions and parks. The
 //! waiting functions tell locks from those; if they do not, the wait counts as one for a lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use lockwright_bpf::messages::{FutexRow, Futexes, Lost};
@@ -111,6 +111,14 @@ pub trait Places {
     fn variable(&self, pid: u32, address: u64) -> Option<Name>;
     /// What runs in a process.
     fn command(&self, pid: u32) -> String;
+}
+
+/// Leaves what threads of these processes waited for. What was lost may have been of others.
+#[must_use]
+pub fn futexes_of(mut counted: Futexes, pids: &HashSet<u32>) -> Futexes {
+    counted.rows.retain(|row| pids.contains(&row.tgid));
+    counted.waiting.retain(|wait| pids.contains(&wait.tgid));
+    counted
 }
 
 /// Adds up what was counted.

@@ -146,11 +146,17 @@ impl Running {
 
     /// The places that were met since this was last asked.
     pub fn places(&mut self) -> Vec<Place> {
-        let mut places = std::mem::take(&mut self.first);
+        let mut places = Vec::new();
         while let Some(copy) = self.copies.next() {
             places.extend(parse(&copy).filter(|place| place.id != 0));
         }
         places
+    }
+
+    /// So many of the places of waits that began before, of those that this has not given yet.
+    pub fn older_places(&mut self, most: usize) -> Vec<Place> {
+        let most = most.min(self.first.len());
+        self.first.drain(..most).collect()
     }
 
     /// Detaches them, and reads what they counted.
@@ -166,6 +172,7 @@ impl Running {
         let (rows, inside) = (take("rows")?, take("inside")?);
         let counters = counters(&self.bpf, COUNTERS)?;
         let mut places = self.places();
+        places.append(&mut self.first);
         // The programs go, the maps stay.
         drop(self.bpf);
         let now = now_ns();

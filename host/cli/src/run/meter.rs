@@ -62,8 +62,8 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
             output.warn(&error);
             None
         });
-        let waits = kernel.as_ref().map(|kernel| every_wait(&measured, kernel));
-        let kernel = kernel.as_ref().zip(waits.as_deref());
+        let waits = kernel.as_ref().map(|(kernel, futexes)| every_wait(&measured, futexes, kernel));
+        let kernel = kernel.as_ref().map(|(kernel, _)| kernel).zip(waits.as_deref());
         let report = Measurement {
             report: &measured,
             view: args.view.view(args.metering.instances),

@@ -4,6 +4,7 @@ use maud::html;
 
 use super::section::{Column, Section, left_out, number_cell, table};
 use super::{Context, limits, stack};
+use crate::attached::words::trimmed;
 use crate::lockmeter::text::format::{count, percent, time};
 use crate::prose::{kernel_locks, waited};
 use crate::text::stack::shorten;
@@ -40,6 +41,9 @@ pub fn section(context: &Context<'_>, waits: &[EveryWait<'_>]) -> Option<Section
                     @if let Some(site) = lock.sites.first() { (stack::place(context, &site.stack)) }
                 }
                 Waited::Futex(wait) => (stack::place(context, &wait.stack)),
+                Waited::Inner(lock) => {
+                    @if let Some((stack, _)) = lock.sites.first() { (stack::place(context, trimmed(stack))) }
+                }
                 Waited::Kernel(lock) => {
                     @if let Some(site) = lock.sites.first() {
                         (shorten(&kernel_locks::stack(&site.stack[..site.stack.len().min(FUNCTIONS)])))

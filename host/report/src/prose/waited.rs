@@ -2,6 +2,7 @@
 
 use super::words::plain;
 use super::{futexes, kernel_locks};
+use lockwright_analysis::attached::WaitKind;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::traced::Waited;
 
@@ -15,6 +16,19 @@ pub fn what(lock: &Waited<'_>) -> String {
         Waited::Futex(wait) => {
             wait.futex.as_ref().map_or_else(|| "futex".to_owned(), futexes::head)
         }
+        Waited::Inner(lock) => {
+            let kind = match lock.kind {
+                WaitKind::Lock(what) => what,
+                WaitKind::Mutex => "mutex",
+                WaitKind::RwlockRead | WaitKind::RwlockWrite => "rwlock",
+                _ => "futex",
+            };
+            match (&lock.name, &lock.addresses[..]) {
+                (Some(name), _) => format!("{kind} `{}`", plain(&name.text)),
+                (None, [address]) => format!("{kind} at {address:#x}"),
+                (None, _) => format!("one {kind} or several"),
+            }
+        }
         Waited::Kernel(lock) => {
             let whose = if lock.is_named { "kernel's" } else { "lock of the kernel's" };
             format!("{whose} {} ({})", kernel_locks::name(lock), kernel_locks::kinds(lock))
@@ -26,7 +40,7 @@ pub fn what(lock: &Waited<'_>) -> String {
 pub const fn of(lock: &Waited<'_>) -> &'static str {
     match lock {
         Waited::Lock(_) => "program",
-        Waited::Futex(_) => "futex",
+        Waited::Futex(_) | Waited::Inner(_) => "futex",
         Waited::Kernel(_) => "kernel",
     }
 }

@@ -1,6 +1,7 @@
 //! All locks that a program's threads waited for, in one table, and then the kernel's one by one.
 
 use super::{HEADINGS, TracedView, kernel, lost, row};
+use crate::attached::words::trimmed;
 use crate::prose::words::duration;
 use crate::prose::{kernel_locks, waited};
 use crate::text::stack::{Stacks, shorten};
@@ -47,6 +48,7 @@ fn line(wait: &EveryWait<'_>, stacks: &Stacks) -> String {
     let place = match wait.lock {
         Waited::Lock(lock) => lock.sites.first().and_then(|site| stacks.own(&site.stack)),
         Waited::Futex(wait) => stacks.own(&wait.stack),
+        Waited::Inner(lock) => lock.sites.first().and_then(|(stack, _)| stacks.own(trimmed(stack))),
         Waited::Kernel(lock) => lock.sites.first().map(|site| {
             let all = &site.stack[..site.stack.len().min(CALLERS + 1)];
             kernel_locks::stack(all)

@@ -45,6 +45,14 @@ impl Helper {
     /// # Errors
     /// If it is not there, or the kernel does not let it.
     pub fn start(arguments: &[String]) -> Result<Self> {
+        Self::start_for(arguments, None)
+    }
+
+    /// Starts it to look at this process, if there is one; that may end soon after.
+    ///
+    /// # Errors
+    /// If the helper is not there, or the kernel does not let it.
+    pub fn start_for(arguments: &[String], pid: Option<u32>) -> Result<Self> {
         let path = path()?;
         let mut command = Command::new(&path);
         command.args(arguments).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -55,7 +63,9 @@ impl Helper {
         let output =
             child.stdout.take().ok_or_else(|| Error::new("lockwright-bpf has no output"))?;
         let (said, so_far) = mpsc::channel();
-        let reader = std::thread::spawn(move || read(BufReader::new(output), &said));
+        let mut gathered = Gathered::default();
+        gathered.processes.extend(pid.map(|pid| (pid, Process::of(pid))));
+        let reader = std::thread::spawn(move || read(BufReader::new(output), gathered, &said));
         let helper = Self { child, input, reader, so_far };
         helper.await_ready()?;
         Ok(helper)
@@ -94,8 +104,7 @@ impl Helper {
 
 /// Reads messages to their end; `said` is all but places. A process is looked at when its first
 /// place is met: it may end soon.
-fn read(output: impl BufRead, said: &Sender<Message>) -> Gathered {
-    let mut gathered = Gathered::default();
+fn read(output: impl BufRead, mut gathered: Gathered, said: &Sender<Message>) -> Gathered {
     for line in output.lines().map_while(std::io::Result::ok) {
         match serde_json::from_str(&line) {
             Ok(Message::Place(place)) => {
@@ -176,7 +185,7 @@ mod tests {
         let lines = "\"ready\"\nnot JSON\n{\"kernel\":{\"elapsed_ns\":5,\"cpus\":2,\"rows\":[],\"owners\":[],\"waits\":0,\
                      \"waited_ns\":0,\"lost\":{\"rows\":0,\"rows_ns\":0,\"begins\":0,\"stacks\":0,\
                      \"unmatched\":0,\"missed\":0,\"waitv\":0}}}\n";
-        let gathered = read(lines.as_bytes(), &begin);
+        let gathered = read(lines.as_bytes(), Gathered::default(), &begin);
         assert_eq!(begun.recv().unwrap(), Message::Ready);
         assert!(matches!(gathered.last, Some(Message::Kernel(rows)) if rows.elapsed_ns == 5));
     }

@@ -70,7 +70,7 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
         true => None,
         false => Some(session::find_any(args.program.clone())?),
     };
-    let helper = Helper::start(&match what {
+    let arguments = match what {
         What::Kernel => match args.interval {
             Some(seconds) => {
                 let ms = (seconds * 1000.0).clamp(1.0, f64::from(i32::MAX));
@@ -80,7 +80,12 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
         },
         What::System => vec!["futexes".to_owned()],
         What::Process(pid) => vec!["futexes".to_owned(), pid.to_string()],
-    })?;
+    };
+    let pid = match what {
+        What::Process(pid) => Some(pid),
+        What::Kernel | What::System => None,
+    };
+    let helper = Helper::start_for(&arguments, pid)?;
     let deadline = args.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut ending = Ending::Code(0);
