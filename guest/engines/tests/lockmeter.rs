@@ -44,14 +44,14 @@ impl Host {
     }
 
     fn thread(&mut self) -> &'static mut MeterThread {
-        let thread = self.meter.thread_start(self.core.writer(), 1).unwrap();
+        let thread = self.meter.thread_start(self.core.writer(), 1, 0).unwrap();
         // SAFETY: a row of the leaked ledger; the test uses one reference at a time.
         unsafe { &mut *thread }
     }
 
     fn ends(&mut self, thread: &mut MeterThread) {
         // SAFETY: the test does not use it again.
-        unsafe { self.meter.thread_exit(thread) };
+        unsafe { self.meter.thread_exit(thread, 0) };
     }
 
     fn cell(&mut self, thread: &mut MeterThread, site: u64) -> CellRef {
@@ -234,6 +234,36 @@ fn cells_outlive_threads_and_are_used_again() {
     let acquisitions: u64 = ledger.rows::<Cell>().map(|(_, cell)| cell.acquisitions).sum();
     assert_eq!(acquisitions, 100_000);
     assert!(ledger.header().used < 1 << 20, "{} bytes", ledger.header().used);
+}
+
+#[test]
+fn cells_name_their_meter_which_says_how_long_its_threads_lived() {
+    let mut host = Host::new(40);
+    let start = |host: &mut Host, now| {
+        let thread = host.meter.thread_start(host.core.writer(), 1, now).unwrap();
+        // SAFETY: a row of the leaked ledger; the test uses one reference at a time.
+        unsafe { &mut *thread }
+    };
+    let end = |host: &mut Host, thread: &mut MeterThread, now| {
+        // SAFETY: the test does not use it again.
+        unsafe { host.meter.thread_exit(thread, now) };
+    };
+    let (first, second) = (start(&mut host, 100), start(&mut host, 200));
+    for thread in [&mut *first, &mut *second] {
+        let cell = host.cell(thread, 16);
+        host.held(thread, cell, 1);
+    }
+    end(&mut host, first, 150);
+    let third = start(&mut host, 300);
+    let cell = host.cell(third, 16);
+    host.held(third, cell, 1);
+    let ledger = host.ledger();
+    let cells: Vec<_> =
+        ledger.rows::<Cell>().map(|(_, cell)| (cell.state, cell.acquisitions)).collect();
+    assert_eq!(cells, [(1, 2), (2, 1)], "the third goes on where the first counted");
+    let meters: Vec<_> =
+        ledger.rows::<Meter>().map(|(id, meter)| (id, meter.born, meter.lived)).collect();
+    assert_eq!(meters, [(1, 300, 50), (2, 200, 0)]);
 }
 
 #[test]

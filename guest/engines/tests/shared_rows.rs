@@ -344,7 +344,7 @@ fn a_measured_thread_and_one_that_waits_for_its_lock() {
     const MOST: u64 = 300;
     let mut host = Host::new();
     let mut meter = LockMeter::new();
-    let row = Own(meter.thread_start(host.core.writer(), 1).expect("room"));
+    let row = Own(meter.thread_start(host.core.writer(), 1, 0).expect("room"));
     let (core, is_over) = (&Locked::new((host, meter)), &AtomicBool::new(false));
     let run = move || {
         // SAFETY: handed to this thread and to no other.

@@ -168,8 +168,8 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 row! {
-    /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first
-    /// two change.
+    /// What the threads that had one [`Meter`] counted at one [`Site`]. The state is the id of that meter. All fields but
+    /// the first two change.
     Cell in Cells x 2 = 192 bytes {
         /// The site.
         site: u32,
@@ -402,8 +402,12 @@ row! {
         keys: u32,
         /// What the futex' word was when that wait began, if it is one. Changes.
         waiting_word: u32,
+        /// When the thread that has it was first measured, 0 if none has it. Changes.
+        born: u64,
+        /// How long the threads that had it before were measured. Changes.
+        lived: u64,
         /// Not used; rows are whole cache lines.
-        reserved: [u32; 12],
+        reserved: [u32; 8],
     }
 }
 

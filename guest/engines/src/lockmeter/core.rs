@@ -66,8 +66,13 @@ impl LockMeter {
         }
     }
 
-    /// A thread begins. Its state stays valid until [`LockMeter::thread_exit`]. `None`: no room.
-    pub fn thread_start(&mut self, writer: &mut Writer, tid: u32) -> Option<*mut MeterThread> {
+    /// A thread begins, now. Its state stays valid until [`LockMeter::thread_exit`]. `None`: no room.
+    pub fn thread_start(
+        &mut self,
+        writer: &mut Writer,
+        tid: u32,
+        now: u64,
+    ) -> Option<*mut MeterThread> {
         let id = match self.free {
             0 => self.new_meter(writer)?,
             id => id,
@@ -79,6 +84,7 @@ impl LockMeter {
             (*row).next_free = 0;
             (*row).threads += 1;
             (*row).tid = tid;
+            (*row).born = now;
             (*row).random = hash(&[u64::from(tid), u64::from(id), u64::from((*row).threads)]);
         }
         Some(row.cast())
@@ -97,12 +103,12 @@ impl LockMeter {
         writer.push(row)
     }
 
-    /// The thread ends; a later one goes on counting where it counted. Locks that it holds still
+    /// The thread ends, now; a later one goes on counting where it counted. Locks that it holds still
     /// have been counted; their holds have no end.
     ///
     /// # Safety
     /// Nobody uses `thread` afterwards.
-    pub unsafe fn thread_exit(&mut self, thread: *mut MeterThread) {
+    pub unsafe fn thread_exit(&mut self, thread: *mut MeterThread, now: u64) {
         // SAFETY: by contract nobody uses `thread` afterwards, so this thread alone has its row and
         // arrays.
         unsafe {
@@ -110,6 +116,7 @@ impl LockMeter {
             HeldStack::<Metered>::of_mut(&mut row.held).clear();
             Waits::clear(row.waits as *mut Waits);
             (row.tid, row.waiting) = (0, 0);
+            row.lived += now.saturating_sub(core::mem::take(&mut row.born));
             row.next_free = core::mem::replace(&mut self.free, row.id);
         }
     }
@@ -147,7 +154,8 @@ impl LockMeter {
         let site = self.site(shared, call, capture)?;
         let writer = shared.writer();
         let site_at = writer.row_ptr::<Site>(site) as u64;
-        let id = writer.push(Cell { site, site_at, ..Cell::default() })?;
+        let id =
+            writer.push_with_state(Cell { site, site_at, ..Cell::default() }, thread.row.id)?;
         writer.update::<Site>(site, |row| row.cells += 1);
         let cell = CellRef::at(writer.row_ptr::<Cell>(id) as u64)?;
         thread.insert(key, cell);

@@ -7,7 +7,7 @@ use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::Meter;
 
 use super::meter::{is_wanted, with_meter, with_meter_as};
-use super::{hold, tls};
+use super::{clock, hold, tls};
 use crate::hosts::HasEnded;
 use crate::os::sys;
 use crate::recorder::state;
@@ -38,7 +38,8 @@ fn attach() -> Option<&'static mut MeterThread> {
         return None;
     }
     let tid = sys::gettid();
-    let thread = with_meter_as(tid, |meter, core| meter.thread_start(core.writer(), tid))?;
+    let now = clock::now();
+    let thread = with_meter_as(tid, |meter, core| meter.thread_start(core.writer(), tid, now))?;
     let Some(thread) = thread else {
         tls::set_closed(true);
         return None;
@@ -108,9 +109,10 @@ pub fn ended() {
 /// Nobody uses the meter afterwards.
 unsafe fn end(thread: *mut MeterThread, tid: u32) {
     METERS.remove(tid, thread);
+    let now = clock::now();
     with_meter(|meter, _| {
         // SAFETY: the caller promises that nobody uses the meter afterwards.
-        unsafe { meter.thread_exit(thread) };
+        unsafe { meter.thread_exit(thread, now) };
     });
 }
 
