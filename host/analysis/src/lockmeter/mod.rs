@@ -1,4 +1,6 @@
-//! The cost of locks: [`model`] sums up what ledgers of lockmeter have, [`diff`] compares runs.
+//! The cost of locks: [`model`] sums up what ledgers of lockmeter have, [`diff`] compares runs,
+//! [`what_if`] estimates what a change would bring.
 
 pub mod diff;
 pub mod model;
+pub mod what_if;

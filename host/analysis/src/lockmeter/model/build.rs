@@ -18,7 +18,7 @@ use super::report::{
 };
 use super::site_table::SiteTable;
 use super::sums::{Blames, SiteRows};
-use super::{order, waiting};
+use super::{by_thread, order, waiting};
 use crate::all_symbols::AllSymbols;
 use crate::analyse::{describe, in_order_of_start};
 use crate::completeness;
@@ -325,6 +325,15 @@ impl Builder {
         {
             self.nested(at.get(holds_at), at.get(waits_at), 1, ns);
         }
+        let elapsed_ns = source.elapsed_ns() as f64;
+        let measured = by_thread::Measured {
+            ledger: source.ledger,
+            ticks: &source.ticks,
+            end_ns: source.end_ns,
+            elapsed_ns,
+            at: &at,
+        };
+        by_thread::add(&mut self.report, measured);
         let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
         self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
     }
@@ -380,6 +389,7 @@ impl Builder {
                 readers: None,
                 blame: Vec::new(),
                 instances: Vec::new(),
+                threads: Vec::new(),
             });
             locks.len() - 1
         });

@@ -2,6 +2,7 @@
 //! of it.
 
 mod build;
+mod by_thread;
 mod clock;
 mod end;
 mod histogram;
@@ -21,6 +22,7 @@ pub use hold_error::{FEWEST_TIMED, HoldError, one_longer_in};
 pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{
-    At, Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holds, Instance, Lock, MeterReport,
-    Mode, Nested, Process, Readers, Site, Wait, WaitKind, Waiter, Waker, WakerKind,
+    At, Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holds, Instance, Lock, LockThread,
+    MeterReport, Mode, Nested, Process, Readers, Site, ThreadSite, Wait, WaitKind, Waiter, Waker,
+    WakerKind,
 };

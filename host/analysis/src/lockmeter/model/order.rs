@@ -64,6 +64,10 @@ fn sort_sites(lock: &mut Lock) -> Vec<usize> {
         instance.sites.iter_mut().for_each(|(site, _)| *site = sites[*site]);
         instance.sites.sort_by_key(|(site, _)| *site);
     }
+    for thread in &mut lock.threads {
+        thread.sites.iter_mut().for_each(|of| of.site = sites[of.site]);
+        thread.sites.sort_by_key(|of| (of.site, of.inst));
+    }
     lock.instances.sort_by(|a, b| {
         by_wait(&a.total, &b.total).then((a.process, a.inst).cmp(&(b.process, b.inst)))
     });

@@ -176,6 +176,40 @@ pub struct Lock {
     pub blame: Vec<Blame>,
     /// Its locks one by one, the one waited for longest first; empty unless they were kept apart.
     pub instances: Vec<Instance>,
+    /// Its threads, if it is waited for much. Threads that did not live at once may be one.
+    pub threads: Vec<LockThread>,
+}
+
+/// What a thread did with a lock, and besides.
+#[derive(Clone, Debug, Default)]
+pub struct LockThread {
+    /// How long it was measured.
+    pub lived_ns: f64,
+    /// What of that it waited for other things and other locks, while it did not hold this one.
+    pub away_ns: f64,
+    /// The part of it that it waited for other threads: for conditions, semaphores, barriers, joins, futexes.
+    pub signalled_ns: f64,
+    /// What it waited for while it held this lock.
+    pub nested_ns: f64,
+    /// Where it took the lock.
+    pub sites: Vec<ThreadSite>,
+}
+
+/// What a thread did with a lock at one site.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadSite {
+    /// The site: index into [`Lock::sites`].
+    pub site: usize,
+    /// The lock of the class, as in [`Instance::inst`]; 0 unless they were kept apart.
+    pub inst: u32,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Those that had to wait.
+    pub contended: u64,
+    /// The timed holds, in all.
+    pub hold_ns: f64,
+    /// The waits, in all.
+    pub wait_ns: f64,
 }
 
 impl Lock {
