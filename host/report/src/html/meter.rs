@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::section::{Column, Section, left_out, number_cell, table};
 use super::words::{name_of, sentence};
 use super::{Context, blame, flame, histogram, limits, stack};
-use crate::lockmeter::advice::{Advice, advise};
+use crate::lockmeter::advice::{Advice, Estimated, advise, estimates};
 use crate::lockmeter::folded::Folded;
 use crate::lockmeter::text::format::{count, maybe_time, percent, time};
 use crate::lockmeter::text::waits::slept;
@@ -71,6 +71,7 @@ struct Measured<'m, 'r> {
     context: &'m Context<'r>,
     report: &'m MeterReport,
     advice: &'m [Advice],
+    estimates: &'m [Option<Estimated>],
     /// Part of all waits.
     share: &'m dyn Fn(f64) -> f64,
 }
@@ -78,10 +79,13 @@ struct Measured<'m, 'r> {
 impl Measured<'_, '_> {
     /// The rules' advice on one lock, with the figures behind it.
     fn advice_on(&self, lock: usize) -> Vec<String> {
-        let advice = self.advice.iter().filter(|advice| advice.lock == lock);
-        let told = advice.map(|advice| {
+        let advice = self.advice.iter().zip(self.estimates);
+        let told = advice.filter(|(advice, _)| advice.lock == lock).map(|(advice, estimated)| {
             let evidence: Vec<String> = advice.evidence.iter().map(ToString::to_string).collect();
-            format!("{} (confidence {}: {})", advice.text, advice.confidence, evidence.join(", "))
+            let estimated =
+                estimated.as_ref().map_or_else(String::new, |of| format!("; {}", of.text()));
+            let Advice { text, confidence, .. } = advice;
+            format!("{text} (confidence {confidence}: {}){estimated}", evidence.join(", "))
         });
         told.collect()
     }
@@ -93,7 +97,9 @@ pub fn sections(context: &Context<'_>, report: &MeterReport) -> Vec<Section> {
     // The total of all waits, computed once: `share` is called for each lock.
     let waits_ns: f64 = report.locks.iter().map(|lock| lock.total.wait.total_ns).sum();
     let share = |ns: f64| if waits_ns > 0.0 { ns / waits_ns } else { 0.0 };
-    let measured = Measured { context, report, advice: &advice, share: &share };
+    let estimates = estimates(report, &advice);
+    let measured =
+        Measured { context, report, advice: &advice, estimates: &estimates, share: &share };
     let (details, shown) = details(&measured);
     let mut sections = vec![locks(&measured, shown), details];
     sections.extend([true, false].into_iter().filter_map(|locks| waits(context, report, locks)));

@@ -3,9 +3,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::meter::{Readers, Site, blame_kind, site_flag, wait_kind};
+use lockwright_analysis::lockmeter::what_if::Why;
+use lockwright_ledger::rows::meter::{
+    Readers, Site, blame_kind, blocking_call, site_flag, wait_kind,
+};
 use lockwright_ledger::rows::{Class, lock_kind, mode};
-use lockwright_report::lockmeter::advice::{Advice, COMMON, Confidence, RULES, advise};
+use lockwright_report::lockmeter::advice::{
+    Advice, COMMON, Confidence, Estimated, RULES, advise, estimates,
+};
 
 use super::ledger::{Counts, MS, Process, US, measure};
 
@@ -375,5 +380,80 @@ fn the_page_has_every_rule_and_threshold() {
     }
     for threshold in COMMON {
         assert!(page.contains(&format!("| {} | {} |", threshold.what, threshold.value)));
+    }
+}
+
+/// In a second, each of four threads takes a lock so many times, waits for it for 2.5 ms, and holds it for one, of which it
+/// sleeps 0.9. With 250 times, the lock is held all the time, and each waits for the holds of the others.
+pub fn sleepers(times: usize) -> Process {
+    const WAIT: u64 = 2_500 * US;
+    const ASLEEP: u64 = 900 * US;
+    let count = times as u64;
+    let mut p = Process::new(1, 1);
+    p.ran_for(1_000 * MS);
+    p.writer().header().processors.store(8, Relaxed);
+    let lock = p.mutex("journal");
+    let site = p.site(lock, &["append:7"]);
+    let call = Site {
+        class: lock,
+        wait: wait_kind::BLOCKING_CALL,
+        inst: blocking_call("nanosleep"),
+        ..Site::default()
+    };
+    let call = p.site_with(call, &["append:8"]);
+    for thread in 1..=4 {
+        let meter = if thread == 1 { p.first_thread() } else { p.thread() };
+        let blame = vec![
+            (blame_kind::HOLDER, site, count, count * WAIT),
+            (blame_kind::NESTED, call, count, count * ASLEEP),
+        ];
+        let (holds, waits) = (vec![MS; times], vec![WAIT; times]);
+        p.cell_of(meter, site, &Counts { holds, waits, blame, ..Counts::default() });
+        let waits = vec![ASLEEP; times];
+        p.cell_of(meter, call, &Counts { waits, ..Counts::default() });
+    }
+    p
+}
+
+/// The estimate for a rule's advice.
+fn estimated(p: &Process, rule: &str) -> Estimated {
+    let report = measure(&[p]);
+    let advice = advise(&report);
+    let at = advice.iter().position(|advice| advice.rule == rule).expect("advice");
+    estimates(&report, &advice).swap_remove(at).expect("an estimate, or why there is none")
+}
+
+#[test]
+fn a_sleep_moved_out_of_a_hold_brings_what_arithmetic_says() {
+    let estimated = estimated(&sleepers(250), "lock held across a sleep");
+    let estimate = estimated.result.expect("the model knows it");
+    assert!(estimated.text().starts_with("if append"), "{}", estimated.text());
+    // 4 threads, each of which needs 1.5 ms for a round: 2,667 rounds a second instead of 1,000, or less with waits.
+    let throughput = estimate.throughput.expect("nothing else to wait for");
+    assert!((1.3..1.67).contains(&throughput.likely), "{estimate:?}");
+    assert!(throughput.low < throughput.likely && throughput.likely < throughput.high);
+    // The lock is held for a quarter of the time then.
+    assert!((-1.0..-0.95).contains(&estimate.waits.likely), "{estimate:?}");
+    assert!((-1.0..=estimate.waits.likely).contains(&estimate.waits.low), "{estimate:?}");
+    assert!((0.9..1.1).contains(&estimate.simulated_waits), "{estimate:?}");
+}
+
+#[test]
+fn what_the_model_does_not_reproduce_has_no_estimate() {
+    // The lock is held for 8 % of the time: threads that come evenly wait for less than a hold.
+    let estimated = estimated(&sleepers(20), "lock held across a sleep");
+    assert!(matches!(estimated.result, Err(Why::NotReproduced { .. })), "{estimated:?}");
+    assert!(estimated.text().starts_with("no estimate: "), "{}", estimated.text());
+}
+
+#[test]
+fn advice_without_a_remedy_has_no_estimate_nor_a_reason() {
+    let p = two_places(950);
+    let report = measure(&[&p]);
+    let advice = advise(&report);
+    for (of, estimated) in advice.iter().zip(estimates(&report, &advice)) {
+        assert_eq!(of.supposed.is_some(), estimated.is_some(), "{of:?}");
+        // Its threads are one row, so it is not known which of them takes the lock.
+        assert!(estimated.is_none_or(|of| of.result == Err(Why::ThreadsUnknown)));
     }
 }

@@ -15,6 +15,7 @@ use lockwright_report::lockmeter::folded::{self, Folded};
 use lockwright_report::lockmeter::{json, openmetrics, pprof};
 use serde_json::{Value, json};
 
+use super::advice::sleepers;
 use super::example;
 use super::golden::golden;
 use super::ledger::{Counts, MS, Process, measure};
@@ -51,6 +52,23 @@ fn json_has_the_advice() {
         assert_eq!(said["lock"], advised.lock);
         assert_eq!(said["confidence"], advised.confidence.to_string());
         assert_eq!(said["evidence"].as_array().unwrap().len(), advised.evidence.len());
+    }
+}
+
+#[test]
+fn json_has_what_advice_would_bring() {
+    let schema = load("meter.schema.json");
+    for (times, is_known) in [(250, true), (20, false)] {
+        let text = json::render(&measure(&[&sleepers(times)]));
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
+        let advice = value["advice"].as_array().unwrap();
+        let sleeping = advice.iter().find(|of| of["rule"] == "lock held across a sleep").unwrap();
+        let estimate = &sleeping["estimate"];
+        assert!(estimate["supposed"].as_str().unwrap().contains("did not hold it"), "{estimate}");
+        assert_eq!(estimate["why_none"].is_null(), is_known, "{estimate}");
+        assert_eq!(estimate["waits"]["likely"].is_number(), is_known, "{estimate}");
+        assert_eq!(estimate["throughput"]["high"].is_number(), is_known, "{estimate}");
     }
 }
 

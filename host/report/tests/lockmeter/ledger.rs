@@ -241,6 +241,13 @@ impl Process {
         })
     }
 
+    /// What the thread of row `meter` counted at a site.
+    pub fn cell_of(&mut self, meter: u32, site: u32, counts: &Counts) {
+        let cell = self.cell(site, counts);
+        // SAFETY: a row of this ledger, which no other thread has.
+        unsafe { (*self.writer.row_ptr::<Cell>(cell)).state = meter };
+    }
+
     /// The first thread holds a lock by way of `cell` since `after_ns` after the start.
     pub fn holds_now(&mut self, cell: u32, after_ns: u64) {
         let at = self.writer.row_ptr::<Cell>(cell) as u64;

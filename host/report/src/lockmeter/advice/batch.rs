@@ -47,5 +47,6 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
                 + 0.4 * way(contended, 0.0, 0.2),
             site.numbers.acquisitions,
         ),
+        supposed: None,
     })
 }

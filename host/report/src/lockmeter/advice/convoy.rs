@@ -2,6 +2,7 @@
 
 use super::confidence::{Confidence, way};
 use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::words;
 
 /// Least median wait, in median holds: the length of the queue.
 const QUEUE: f64 = 4.0;
@@ -56,5 +57,6 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
             0.5 * way(queue, QUEUE / 2.0, 4.0 * QUEUE) + 0.5 * way(contended, 0.0, 0.6),
             numbers.contended,
         ),
+        supposed: Some(words::divided()),
     })
 }

@@ -47,6 +47,7 @@ fn hint(case: &Case<'_>) -> Option<Advised> {
             case.waited(),
         ],
         confidence: Confidence::new(HINT, case.lock.total.contended),
+        supposed: None,
     })
 }
 
@@ -85,6 +86,7 @@ fn groups(case: &Case<'_>) -> Option<Advised> {
             way(fewest as f64, 0.0, 4.0),
             groups.iter().map(|group| group.numbers.acquisitions).min().unwrap_or(0),
         ),
+        supposed: None,
     })
 }
 

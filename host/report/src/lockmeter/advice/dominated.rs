@@ -66,5 +66,6 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
         ),
         evidence,
         confidence: Confidence::new(strength, site.numbers.acquisitions.min(lock.total.contended)),
+        supposed: Some(words::half(index, site)),
     })
 }

@@ -60,6 +60,7 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
             0.5 * way(in_vain, 0.25, 1.0) + 0.5 * way(woken, 1.0, 2.0 * WOKEN),
             waker.in_vain,
         ),
+        supposed: None,
     })
 }
 

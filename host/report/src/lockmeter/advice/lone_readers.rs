@@ -42,5 +42,6 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
         ],
         // They had few chances to meet, so they may well meet one day.
         confidence: Confidence::new(chances / (chances + 3.0), reads.acquisitions),
+        supposed: None,
     })
 }

@@ -8,6 +8,7 @@ mod confidence;
 mod convoy;
 mod disjoint;
 mod dominated;
+mod estimates;
 mod herd;
 mod lone_readers;
 mod rule;
@@ -17,9 +18,10 @@ mod words;
 mod writers;
 
 pub use confidence::Confidence;
+pub use estimates::{Estimated, estimates, reason};
 use lockwright_analysis::lockmeter::model::MeterReport;
 use rule::{Advised, Case};
-pub use rule::{Evidence, Rule, Threshold, Unit};
+pub use rule::{Evidence, Rule, Supposed, Threshold, Unit};
 
 /// One suggestion.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Advice {
     pub evidence: Vec<Evidence>,
     /// How sure it is.
     pub confidence: Confidence,
+    /// What is supposed to change for an estimate of what following it would bring.
+    pub supposed: Option<Supposed>,
 }
 
 /// All rules, in the order in which suggestions of one lock are shown.
@@ -59,9 +63,9 @@ pub fn advise(report: &MeterReport) -> Vec<Advice> {
     for (index, lock) in report.locks.iter().enumerate() {
         let case = Case { report, index, lock };
         for rule in RULES {
-            if let Some(Advised { text, evidence, confidence }) = (rule.advise)(&case) {
+            if let Some(Advised { text, evidence, confidence, supposed }) = (rule.advise)(&case) {
                 let rule = rule.name;
-                all.push(Advice { rule, lock: case.index, text, evidence, confidence });
+                all.push(Advice { rule, lock: case.index, text, evidence, confidence, supposed });
             }
         }
     }

@@ -6,6 +6,7 @@ use super::confidence::Confidence;
 use crate::lockmeter::text::format::{percent, time};
 use crate::prose::words::number;
 use lockwright_analysis::lockmeter::model::{Lock, MeterReport};
+use lockwright_analysis::lockmeter::what_if::Remedy;
 
 /// A number that a suggestion rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +104,16 @@ pub struct Advised {
     pub text: String,
     pub evidence: Vec<Evidence>,
     pub confidence: Confidence,
+    pub supposed: Option<Supposed>,
+}
+
+/// A change of the program that follows the advice, whose effect can be estimated.
+#[derive(Clone, Debug)]
+pub struct Supposed {
+    /// The change, as the clause after "if", in which "it" is the lock.
+    pub text: String,
+    /// The same for the model.
+    pub remedy: Remedy,
 }
 
 pub fn part(of: f64, whole: f64) -> f64 {

@@ -54,5 +54,6 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
             0.5 * way(held, HELD - 0.1, 0.95) + 0.5 * way(waiters, 0.0, 1.0),
             lock.total.contended,
         ),
+        supposed: Some(words::divided()),
     })
 }

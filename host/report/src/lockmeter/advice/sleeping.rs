@@ -2,9 +2,10 @@
 //! lock.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Case, Evidence, Rule, Supposed, Threshold, Unit, part};
 use super::words;
 use lockwright_analysis::lockmeter::model::{At, Nested, Site, Wait, WaitKind};
+use lockwright_analysis::lockmeter::what_if::Remedy;
 
 /// Least part of the place's holds that is spent asleep.
 const ASLEEP: f64 = 0.1;
@@ -20,10 +21,11 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     if !case.matters() {
         return None;
     }
-    let sleeps = case.lock.sites.iter().flat_map(|site| {
-        site.nested.iter().filter_map(move |nested| Some((site, nested, slept(case, nested)?)))
+    let sleeps = case.lock.sites.iter().enumerate().flat_map(|(index, site)| {
+        site.nested.iter().filter_map(move |nested| Some((index, nested, slept(case, nested)?)))
     });
-    let (site, nested, wait) = sleeps.max_by(|a, b| a.1.ns.total_cmp(&b.1.ns))?;
+    let (index, nested, wait) = sleeps.max_by(|a, b| a.1.ns.total_cmp(&b.1.ns))?;
+    let site = case.lock.sites.get(index)?;
     let share = part(nested.ns, held(site));
     if share < ASLEEP {
         return None;
@@ -45,6 +47,10 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
             case.waited(),
         ],
         confidence: Confidence::new(way(share, 0.0, 0.5), nested.count),
+        supposed: Some(Supposed {
+            text: format!("{} did not hold it during {}", words::site(site), what(wait)),
+            remedy: Remedy::SleepOutside { site: index, at: nested.at },
+        }),
     })
 }
 

@@ -75,5 +75,6 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
             // saw out.
             hold.map_or(writers.contended, |hold| part(blamed, hold) as u64),
         ),
+        supposed: lock.sites.get(worst.0).map(|site| words::half(worst.0, site)),
     })
 }

@@ -3,7 +3,11 @@
 use serde::Serialize;
 
 use super::values::ns;
-use crate::lockmeter::advice::{Advice, Confidence, Evidence, Unit};
+use crate::lockmeter::advice::{
+    Advice, Confidence, Estimated, Evidence, Unit, advise, estimates, reason,
+};
+use lockwright_analysis::lockmeter::model::MeterReport;
+use lockwright_analysis::lockmeter::what_if::Change;
 
 #[derive(Serialize)]
 pub struct AdviceOut {
@@ -12,6 +16,23 @@ pub struct AdviceOut {
     text: String,
     confidence: &'static str,
     evidence: Vec<EvidenceOut>,
+    estimate: Option<EstimateOut>,
+}
+
+#[derive(Serialize)]
+struct EstimateOut {
+    supposed: String,
+    waits: Option<ChangeOut>,
+    throughput: Option<ChangeOut>,
+    simulated_waits: Option<f64>,
+    why_none: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ChangeOut {
+    likely: f64,
+    low: f64,
+    high: f64,
 }
 
 #[derive(Serialize)]
@@ -21,8 +42,15 @@ struct EvidenceOut {
     unit: &'static str,
 }
 
-pub fn advice(advice: Advice) -> AdviceOut {
-    let Advice { rule, lock, text, evidence, confidence } = advice;
+/// The rules' advice, the first of it with estimates.
+pub fn all(report: &MeterReport) -> Vec<AdviceOut> {
+    let advice = advise(report);
+    let estimated = estimates(report, &advice);
+    advice.into_iter().zip(estimated).map(|(of, estimated)| one(of, estimated)).collect()
+}
+
+fn one(advice: Advice, estimated: Option<Estimated>) -> AdviceOut {
+    let Advice { rule, lock, text, evidence, confidence, .. } = advice;
     AdviceOut {
         rule,
         lock,
@@ -32,11 +60,29 @@ pub fn advice(advice: Advice) -> AdviceOut {
             Confidence::Medium => "medium",
             Confidence::High => "high",
         },
-        evidence: evidence.into_iter().map(one).collect(),
+        evidence: evidence.into_iter().map(figure).collect(),
+        estimate: estimated.map(estimate),
     }
 }
 
-fn one(evidence: Evidence) -> EvidenceOut {
+fn estimate(of: Estimated) -> EstimateOut {
+    let Estimated { supposed, result } = of;
+    let why_none = result.as_ref().err().map(|&why| reason(why));
+    let known = result.ok();
+    EstimateOut {
+        supposed,
+        waits: known.map(|known| change(known.waits)),
+        throughput: known.and_then(|known| known.throughput).map(change),
+        simulated_waits: known.map(|known| known.simulated_waits),
+        why_none,
+    }
+}
+
+fn change(Change { likely, low, high }: Change) -> ChangeOut {
+    ChangeOut { likely, low, high }
+}
+
+fn figure(evidence: Evidence) -> EvidenceOut {
     let Evidence { what, value, unit } = evidence;
     EvidenceOut {
         what,

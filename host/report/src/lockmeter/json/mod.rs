@@ -9,7 +9,6 @@ use std::io;
 
 use serde::{Serialize, Serializer};
 
-use super::advice::advise;
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
@@ -248,7 +247,7 @@ impl<'r> Document<'r> {
             locks: Locks(&report.locks),
             waits: report.waits.iter().map(wait).collect(),
             waiting: report.waiting.iter().map(waiting::waiter).collect(),
-            advice: advise(report).into_iter().map(advice::advice).collect(),
+            advice: advice::all(report),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Advice on the locks that are shown.
 
 use super::page::Page;
-use crate::lockmeter::advice::{Advice, advise};
+use crate::lockmeter::advice::{Advice, Estimated, advise, estimates};
 
 /// Columns of a line.
 const WIDTH: usize = 100;
@@ -9,30 +9,34 @@ const WIDTH: usize = 100;
 /// Writes the section, if there is any advice.
 pub fn write(page: &mut Page<'_>) {
     let report = page.report;
-    let is_shown = |advice: &&Advice| {
+    let is_shown = |(advice, _): &(&Advice, &Option<Estimated>)| {
         report
             .locks
             .get(advice.lock)
             .is_some_and(|lock| page.shown.iter().any(|s| std::ptr::eq(*s, lock)))
     };
     let all = advise(report);
-    let mut shown: Vec<&Advice> = all.iter().filter(is_shown).collect();
+    let estimated = estimates(report, &all);
+    let mut shown: Vec<_> = all.iter().zip(&estimated).filter(is_shown).collect();
     // By lock as above; of one lock, the surest first.
     let place = |advice: &Advice| {
         let lock = report.locks.get(advice.lock)?;
         page.shown.iter().position(|shown| std::ptr::eq(*shown, lock))
     };
-    shown.sort_by_key(|advice| (place(advice), std::cmp::Reverse(advice.confidence)));
+    shown.sort_by_key(|(advice, _)| (place(advice), std::cmp::Reverse(advice.confidence)));
     if shown.is_empty() {
         return;
     }
     page.section("ADVICE", ", each with what it rests on and how sure it is");
-    for advice in shown {
+    for (advice, estimated) in shown {
         let lock =
             report.locks.get(advice.lock).map_or_else(String::new, |lock| page.reference(lock));
         let evidence: Vec<String> = advice.evidence.iter().map(ToString::to_string).collect();
         wrap(page, "", &format!("{lock}: {}", advice.text));
         wrap(page, "  ", &format!("confidence {}: {}", advice.confidence, evidence.join(", ")));
+        if let Some(estimated) = estimated {
+            wrap(page, "  ", &estimated.text());
+        }
     }
 }
 
