@@ -12,3 +12,4 @@ mod sizes;
 mod stuck;
 mod times;
 mod ways;
+mod what_if;
