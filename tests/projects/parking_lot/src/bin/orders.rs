@@ -1,6 +1,6 @@
 //! Locks of each sort in both orders, by threads that take turns; with `ordered`, in one.
 
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::thread;
 
 use parking_lot::{Condvar, FairMutex, Mutex, ReentrantMutex, RwLock, RwLockUpgradableReadGuard};
@@ -12,6 +12,7 @@ static INDEX: RwLock<u32> = RwLock::new(0);
 static FAIR: FairMutex<u32> = FairMutex::new(0);
 static AGAIN: ReentrantMutex<u32> = ReentrantMutex::new(0);
 static CHANGED: Condvar = Condvar::new();
+static HAS_WAITED: AtomicBool = AtomicBool::new(false);
 
 fn first_then_second() {
     let _first = FIRST.lock();
@@ -64,6 +65,16 @@ fn wait_for_first() {
     let mut first = FIRST.lock();
     CHANGED.wait_while(&mut first, |first| *first == 0);
     *SECOND.lock() += 1;
+    drop(first);
+    HAS_WAITED.store(true, SeqCst);
+}
+
+/// Else the two would meet where the waiter is woken late.
+fn second_then_first_when_it_has_waited() {
+    while !HAS_WAITED.load(SeqCst) {
+        thread::yield_now();
+    }
+    second_then_first();
 }
 
 fn change() {
@@ -96,7 +107,7 @@ fn main() {
         "read" => run(table_then_index, index_then_reads_table),
         "waits" => thread::scope(|scope| {
             scope.spawn(wait_for_first);
-            run(change, second_then_first);
+            run(change, second_then_first_when_it_has_waited);
         }),
         "ordered" => {
             run(first_then_second, first_then_second);
