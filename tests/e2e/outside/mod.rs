@@ -2,5 +2,5 @@
 
 pub mod attach;
 pub mod by_kernel;
-pub mod futex_waits;
+pub mod futex_calls;
 pub mod traced;

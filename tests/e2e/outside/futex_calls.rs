@@ -195,12 +195,17 @@ fn waits_of_500_threads_are_all_in_one_row() {
 fn a_mutex_of_parking_lot_is_one_row_with_its_name() {
     let Some(tool) = traced() else { return };
     let program = parking_lot().to_str().unwrap();
-    let (run, document) = known(tool, "--system", program, "wants (");
-    let locks = document["locks"].as_array().unwrap().iter();
-    let own = |lock: &&Value| lock["lock"].as_str().is_some_and(|name| name.contains("SHARED"));
-    let own: Vec<&Value> = locks.filter(own).collect();
-    assert_eq!(own.len(), 1, "{}", run.stderr);
-    assert_eq!(number(own[0], "/waits/count"), 50, "as often as the program has a thread wait");
+    // Another test may run the program at the same time, once.
+    let own = |document: &Value| {
+        let locks = document["locks"].as_array().unwrap().iter();
+        let own = |lock: &&Value| lock["lock"].as_str().is_some_and(|name| name.contains("SHARED"));
+        locks.filter(own).cloned().collect::<Vec<Value>>()
+    };
+    let mut runs = (0..3).map(|_| known(tool, "--system", program, "wants ("));
+    let alone = runs.find(|(_, document)| own(document).len() == 1);
+    let (run, document) = alone.expect("one row in one run of three");
+    let own = own(&document);
+    assert_eq!(number(&own[0], "/waits/count"), 50, "as often as the program has a thread wait");
     assert_eq!(own[0]["addresses"].as_array().unwrap().len(), 1);
     assert!(
         run.stderr.contains("the parking_lot Mutex `futex_parking_lot::SHARED`"),
