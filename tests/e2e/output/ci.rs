@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::harness::{FOUND, Scratch, check_with, installed, program, tests_dir, tool};
+use super::errors::Tmpfs;
+use super::speedscope::fetched;
+use crate::harness::{FOUND, Scratch, build, check_with, installed, program, run, tests_dir, tool};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
@@ -93,6 +95,42 @@ fn documents_of_many_processes_have_a_suite_for_each() {
     assert!(suites.contains("inorder ]]> 1 0 0\n"), "{suites}{xml}");
     let page = fs::read_to_string(&page).expect("a page");
     assert!(page.contains("| abba &#60;&#38;\" |"), "{page}");
+}
+
+/// Jenkins' schema has room for findings, with and without a place, for runs without any, and for gaps.
+#[test]
+fn the_junit_document_is_as_the_schema_says() {
+    let Some(schema) = fetched("junit", "test/resources/jenkins-junit.xsd") else { return };
+    let Some(xmllint) = installed(&["xmllint"], "libxml2-utils") else { return };
+    let scratch = Scratch::new();
+    let junit = scratch.join("locks.xml");
+    let is_valid = || {
+        let mut command = Command::new(&xmllint);
+        command.args(["--noout", "--schema"]).arg(&schema).arg(&junit);
+        let out = command.output().expect("xmllint");
+        (out.status.success(), said(&out))
+    };
+    let Some(small) = Tmpfs::new("3500k,noexec") else { return };
+    let stripped = build("abba.c", &["-s"]);
+    let jobs: [(&Path, &Path, i32); 4] = [
+        (&program("many.c"), small.path(), 125),
+        (&program("abba.c"), scratch.path(), FOUND),
+        (&stripped, scratch.path(), FOUND),
+        (&program("inorder.c"), scratch.path(), 0),
+    ];
+    for (program, ledgers, code) in jobs {
+        let mut command = tool();
+        command.args(["check", "--junit", text(&junit), "--ledger-dir"]).arg(ledgers);
+        command.arg("--").arg(program).arg("stacks");
+        let run = run(command);
+        assert_eq!(run.code(), code, "{}", run.stderr);
+        let (is_valid, said) = is_valid();
+        assert!(is_valid, "{said}{}", fs::read_to_string(&junit).unwrap());
+    }
+    // The schema does refuse what it does not know.
+    let xml = fs::read_to_string(&junit).unwrap().replace("<testcase ", "<testcase file=\"a.c\" ");
+    fs::write(&junit, xml).unwrap();
+    assert!(!is_valid().0);
 }
 
 /// A copy of a project in `tests/projects`, as a build may write into its folder.

@@ -13,15 +13,15 @@ use crate::programs::browser::Browser;
 /// Total and own weight, as shown, by the frame's name.
 type Shown = Vec<(String, String, String)>;
 
-/// speedscope's page, as `.ci/speedscope` fetches it.
-fn page() -> Option<PathBuf> {
-    let page = target_tmp().with_file_name("speedscope").join("package/dist/release/index.html");
-    if page.is_file() {
-        return Some(page);
+/// What `.ci/readers` has fetched into `folder`.
+pub fn fetched(folder: &str, file: &str) -> Option<PathBuf> {
+    let path = target_tmp().with_file_name(folder).join("package").join(file);
+    if path.is_file() {
+        return Some(path);
     }
-    let why = format!("there is no {} (.ci/speedscope fetches it)", page.display());
+    let why = format!("there is no {} (.ci/readers fetches it)", path.display());
     let is_set = |variable| std::env::var_os(variable).is_some();
-    assert!(!is_set("LOCKWRIGHT_CI") || is_set("LOCKWRIGHT_NO_SPEEDSCOPE"), "{why}");
+    assert!(!is_set("LOCKWRIGHT_CI") || is_set("LOCKWRIGHT_NO_READERS"), "{why}");
     skip(&why);
     None
 }
@@ -89,7 +89,7 @@ fn nanoseconds(cell: &str) -> (f64, f64) {
 
 #[test]
 fn speedscope_opens_the_exports() {
-    let Some(page) = page() else { return };
+    let Some(page) = fetched("speedscope", "dist/release/index.html") else { return };
     let scratch = Scratch::new();
     let (wait, hold, pprof) =
         (scratch.join("wait.folded"), scratch.join("hold.folded"), scratch.join("wait.pb.gz"));
@@ -133,7 +133,7 @@ fn speedscope_opens_the_exports() {
 /// What speedscope does not take fails the test above, and does not hang it.
 #[test]
 fn what_is_no_profile_is_refused() {
-    let Some(page) = page() else { return };
+    let Some(page) = fetched("speedscope", "dist/release/index.html") else { return };
     let scratch = Scratch::new();
     let file = scratch.join("broken.pb.gz");
     fs::write(&file, "no profile").expect("a file");

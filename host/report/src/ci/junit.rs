@@ -1,7 +1,8 @@
 //! The report as JUnit's XML, which nearly every CI service shows: a suite for each process, in which
 //! each finding is a test case; of one without any there is a case that has passed.
 //!
-//! There is no standard; this is the subset that Jenkins, GitLab and Azure agree in.
+//! There is no standard; this is the subset that Jenkins, GitLab and Azure agree in, as Jenkins' schema has it. So no case has
+//! attributes for its file and line: these are in its text.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -130,14 +131,9 @@ fn write_finding(
     let title = clean(&entry.title);
     let class = clean(entry.test.as_deref().unwrap_or(suite));
     let name = format!("{kind}: {title}");
-    let line = entry.place.as_ref().map(|place| place.line.to_string());
-    let mut case = writer
+    let case = writer
         .create_element("testcase")
         .with_attributes([("classname", class.as_str()), ("name", name.as_str())]);
-    if let (Some(place), Some(line)) = (&entry.place, &line) {
-        let file = clean(&place.file);
-        case = case.with_attributes([("file", file.as_str()), ("line", line)]);
-    }
     let text = clean(&texts.text(entry.finding));
     case.write_inner_content(|writer| {
         let (element, grade) =
