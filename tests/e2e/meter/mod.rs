@@ -1,6 +1,7 @@
 //! lockmeter: programs that know the truth about themselves, and the tool's figures for them.
 
 mod bounces;
+mod by_thread;
 mod conditions;
 mod full;
 mod holders;

@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::section::{Column, Section, left_out, number_cell, table};
+use super::section::{Column, Section, left_out, number_cell, part_cell, table, times};
 use super::words::{name_of, sentence};
-use super::{Context, blame, flame, histogram, limits, stack};
+use super::{Context, blame, flame, histogram, limits, stack, threads};
 use crate::lockmeter::advice::{Advice, Estimated, advise, estimates};
 use crate::lockmeter::folded::Folded;
-use crate::lockmeter::text::format::{count, maybe_time, percent, time};
+use crate::lockmeter::text::format::{count, percent, time};
 use crate::lockmeter::text::waits::slept;
 use crate::prose::words::number;
 use crate::prose::{futexes, wakers};
@@ -182,6 +182,7 @@ fn detail(measured: &Measured<'_, '_>, rank: usize, lock: &Lock) -> Markup {
             h3 { "Places that take it" }
             (table("Places, the longest waits first", SITES, &rows))
             (left_out(lock.sites.len() - shown.len(), "place", "--json"))
+            @if let Some(threads) = threads::show(context, lock) { (threads) }
             @if let Some(matrix) = blame::show(context, lock) { h3 { "Blame" } (matrix) }
         }
     }
@@ -280,14 +281,6 @@ fn flames(report: &MeterReport) -> Option<Section> {
         return None;
     }
     Some(Section::new("flames", "Flame graphs", html! { @for figure in &drawn { (figure) } }))
-}
-
-fn times(ns: Option<f64>) -> Markup {
-    number_cell(&maybe_time(ns), ns.unwrap_or(-1.0))
-}
-
-fn part_cell(part: f64) -> Markup {
-    number_cell(&percent(part), part * 100.0)
 }
 
 #[cfg(test)]

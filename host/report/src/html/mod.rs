@@ -23,6 +23,7 @@ mod notes;
 mod runs;
 mod section;
 mod stack;
+mod threads;
 mod waits;
 mod words;
 

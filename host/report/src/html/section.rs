@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 
+use crate::lockmeter::text::format::{maybe_time, percent};
+
 /// A part of the page that the table of contents names.
 #[derive(Clone, Debug)]
 pub struct Section {
@@ -70,6 +72,16 @@ pub fn table(caption: &str, columns: &[Column], rows: &Markup) -> Markup {
 /// A number's cell: as it is shown, and what it is sorted by.
 pub fn number_cell(shown: &str, value: f64) -> Markup {
     html! { td.n data-v=(sort_key(value)) { (shown) } }
+}
+
+/// The cell of a time in nanoseconds; what is not known is sorted below all.
+pub fn times(ns: Option<f64>) -> Markup {
+    number_cell(&maybe_time(ns), ns.unwrap_or(-1.0))
+}
+
+/// The cell of a part of a whole, in percent.
+pub fn part_cell(part: f64) -> Markup {
+    number_cell(&percent(part), part * 100.0)
 }
 
 /// Short, as there are many.

@@ -28,6 +28,8 @@ struct Life {
     lived_ns: f64,
     away_ns: f64,
     signalled_ns: f64,
+    tid: u32,
+    threads: u32,
 }
 
 /// Adds the threads of a process to the locks of a report.
@@ -73,6 +75,7 @@ pub fn add(report: &mut MeterReport, measured: Measured<'_>) {
         thread.lived_ns = if life.lived_ns > 0.0 { life.lived_ns } else { elapsed_ns };
         thread.away_ns = (life.away_ns - own - thread.nested_ns).max(0.0);
         thread.signalled_ns = life.signalled_ns.min(thread.away_ns);
+        (thread.tid, thread.threads) = (life.tid, life.threads);
         let Lock { threads, .. } = &mut report.locks[lock];
         threads.push(thread);
     }
@@ -85,6 +88,7 @@ fn live(measured: Measured<'_>, lives: &mut HashMap<u32, Life>) {
     for (id, meter) in ledger.rows::<Meter>() {
         let life = lives.entry(id).or_default();
         life.lived_ns = ticks.ns(meter.lived);
+        (life.tid, life.threads) = (meter.tid, meter.threads);
         if meter.born != 0 {
             life.lived_ns += since(meter.born);
         }

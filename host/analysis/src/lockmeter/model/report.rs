@@ -183,6 +183,10 @@ pub struct Lock {
 /// What a thread did with a lock, and besides.
 #[derive(Clone, Debug, Default)]
 pub struct LockThread {
+    /// Its kernel id, 0 if it has ended.
+    pub tid: u32,
+    /// Threads that followed each other, and count as one here; the last of them has the id.
+    pub threads: u32,
     /// How long it was measured.
     pub lived_ns: f64,
     /// What of that it waited for other things and other locks, while it did not hold this one.
@@ -210,6 +214,33 @@ pub struct ThreadSite {
     pub hold_ns: f64,
     /// The waits, in all.
     pub wait_ns: f64,
+}
+
+impl LockThread {
+    /// Acquisitions.
+    pub fn acquisitions(&self) -> u64 {
+        self.sites.iter().fold(0, |sum, site| sum.saturating_add(site.acquisitions))
+    }
+
+    /// Those that had to wait.
+    pub fn contended(&self) -> u64 {
+        self.sites.iter().fold(0, |sum, site| sum.saturating_add(site.contended))
+    }
+
+    /// How long it waited for the lock, ns.
+    pub fn wait_ns(&self) -> f64 {
+        self.sites.iter().map(|site| site.wait_ns).sum()
+    }
+
+    /// How long it held `lock`, ns: estimated from the timed holds where holds were sampled.
+    pub fn hold_ns(&self, lock: &Lock) -> f64 {
+        let of = |site: &ThreadSite| {
+            let numbers = &lock.sites.get(site.site)?.numbers;
+            let timed = numbers.hold.total_ns;
+            (timed > 0.0).then(|| site.hold_ns * numbers.hold_ns / timed)
+        };
+        self.sites.iter().filter_map(of).sum()
+    }
 }
 
 impl Lock {

@@ -13,8 +13,8 @@ use crate::coverage_json::{self, CompletenessOut, ModuleOut};
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
-    Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site, Times,
-    Wait, WaitKind,
+    Blame, Clock, Holds, Instance, Lock, LockThread, MeterReport, Mode, Nested, Numbers, Process,
+    Site, Times, Wait, WaitKind,
 };
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_console::plain;
@@ -119,6 +119,18 @@ struct LockOut<'r> {
     readers: Option<ReadersOut>,
     blame: Vec<BlameOut>,
     instances: Vec<InstanceOut>,
+    threads: Vec<ThreadOut>,
+}
+
+#[derive(Serialize)]
+struct ThreadOut {
+    tid: u32,
+    threads: u32,
+    lived_ns: f64,
+    acquisitions: u64,
+    contended: u64,
+    hold_ns: f64,
+    wait_ns: f64,
 }
 
 #[derive(Serialize)]
@@ -300,6 +312,7 @@ fn lock(lock: &Lock) -> LockOut<'_> {
             .map(|readers| ReadersOut { most: readers.most, busy: times(&readers.busy) }),
         blame: lock.blame.iter().map(blame).collect(),
         instances: lock.instances.iter().map(instance).collect(),
+        threads: lock.threads.iter().map(|of| thread(lock, of)).collect(),
     }
 }
 
@@ -373,6 +386,18 @@ fn instance(instance: &Instance) -> InstanceOut {
         addr: instance.addr,
         total: numbers(&instance.total),
         sites: instance.sites.iter().map(site).collect(),
+    }
+}
+
+fn thread(lock: &Lock, thread: &LockThread) -> ThreadOut {
+    ThreadOut {
+        tid: thread.tid,
+        threads: thread.threads,
+        lived_ns: ns(thread.lived_ns),
+        acquisitions: thread.acquisitions(),
+        contended: thread.contended(),
+        hold_ns: ns(thread.hold_ns(lock)),
+        wait_ns: ns(thread.wait_ns()),
     }
 }
 
