@@ -56,10 +56,12 @@ template <class Lock> static void excludes(const char *what)
 		while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < THREADS)
 			std::this_thread::yield();
 #ifdef FORGETS
-		while (i == 0 && __atomic_load_n(&ended, __ATOMIC_RELAXED) < THREADS - 1) {
-			count++;
-			std::this_thread::yield();
-		}
+		// Once at least: it may get no processor until then.
+		if (i == 0)
+			do {
+				count++;
+				std::this_thread::yield();
+			} while (__atomic_load_n(&ended, __ATOMIC_RELAXED) < THREADS - 1);
 #endif
 		for (int round = 0; round < ROUNDS; round++) {
 			if ((i + round) % 3 == 0) {
