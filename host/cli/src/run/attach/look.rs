@@ -6,6 +6,7 @@
 //! call of futex(2) again, at the same place, as one that waits for a time: Java's monitors are
 //! waited for so.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// The machine of ELF files that can be read, and the class of those of 64 bits.
 const ELF_64: u8 = 2;
 
-/// Other processes that are looked at, as those have what this one waits for.
+/// Threads of other processes that are followed, as those have what this one waits for.
 const MOST_OTHERS: usize = 8;
 
 /// The threads of a process that may be looked into.
@@ -58,8 +59,8 @@ pub fn look(pid: u32) -> Result<Attached> {
                 is_same_sleep(&before, &now) && before.switches == now.switches
             })
         };
-        if !attached.threads.iter().filter(|thread| waits_elsewhere(thread)).all(|it| stays(it.tid))
-        {
+        let mut waiting = attached.threads.iter().filter(|one| holder_elsewhere(one).is_some());
+        if !waiting.all(|one| stays(one.tid)) {
             attached.elsewhere.clear();
         }
     }
@@ -68,11 +69,7 @@ pub fn look(pid: u32) -> Result<Attached> {
     Ok(attached)
 }
 
-/// It waits for what a thread of another process has.
-fn waits_elsewhere(thread: &Thread) -> bool {
-    holder_elsewhere(thread).is_some()
-}
-
+/// The thread of another process that has what a thread waits for.
 fn holder_elsewhere(thread: &Thread) -> Option<u32> {
     match thread.wait()?.holder {
         Holder::Elsewhere(tid) => Some(tid),
@@ -82,20 +79,32 @@ fn holder_elsewhere(thread: &Thread) -> Option<u32> {
 
 /// The threads of other processes to which the waits of a process lead, each with its process.
 fn elsewhere(attached: &Attached) -> Vec<(u32, Thread)> {
-    let mut looked_at = vec![attached.pid];
+    let mut looked_at: HashMap<u32, Vec<Thread>> = HashMap::new();
+    let thread_of = |tid: u32| {
+        let pid = tasks::process_of(tid).filter(|&pid| pid != attached.pid)?;
+        let all = looked_at.entry(pid).or_insert_with(|| threads(pid).unwrap_or_default());
+        Some((pid, all.iter().find(|thread| thread.tid == tid)?.clone()))
+    };
+    led_to(attached.threads.iter().filter_map(holder_elsewhere).collect(), thread_of)
+}
+
+/// The threads that `open` are the ids of, and those to which their waits lead.
+fn led_to(
+    mut open: Vec<u32>,
+    mut thread_of: impl FnMut(u32) -> Option<(u32, Thread)>,
+) -> Vec<(u32, Thread)> {
     let mut found: Vec<(u32, Thread)> = Vec::new();
-    let mut open: Vec<u32> = attached.threads.iter().filter_map(holder_elsewhere).collect();
-    while let Some(tid) = open.pop() {
-        let Some(pid) = tasks::process_of(tid).filter(|pid| !looked_at.contains(pid)) else {
+    while let Some(tid) = open.pop().filter(|_| found.len() < MOST_OTHERS) {
+        if found.iter().any(|(_, known)| known.tid == tid) {
             continue;
-        };
-        if looked_at.len() > MOST_OTHERS {
-            break;
         }
-        looked_at.push(pid);
-        let threads = threads(pid).unwrap_or_default();
-        open.extend(threads.iter().filter_map(holder_elsewhere));
-        found.extend(threads.into_iter().map(|thread| (pid, thread)));
+        let Some((pid, thread)) = thread_of(tid) else { continue };
+        if let Some(Holder::Thread(next) | Holder::Elsewhere(next)) =
+            thread.wait().map(|wait| wait.holder)
+        {
+            open.push(next);
+        }
+        found.push((pid, thread));
     }
     found
 }
@@ -309,6 +318,24 @@ mod tests {
         assert_eq!(settled(&State::Sleeps(0), State::Sleeps(0), true), State::Runs);
         let again = settled(&waits(Holder::Nobody), waits(Holder::Nobody), true);
         assert!(matches!(again, State::Waits(wait) if wait.futex.is_timed));
+    }
+
+    /// What else is in those processes is not this one's.
+    #[test]
+    fn waits_are_followed_into_other_processes_and_back() {
+        let thread = |tid, state| Thread { tid, name: String::new(), state, stack: Vec::new() };
+        let all = [
+            (2, thread(20, waits(Holder::Thread(21)))),
+            (2, thread(21, waits(Holder::Elsewhere(30)))),
+            (2, thread(22, waits(Holder::Thread(22)))),
+            (3, thread(30, waits(Holder::Elsewhere(20)))),
+            (3, thread(31, State::Runs)),
+        ];
+        let thread_of = |tid| all.iter().find(|(_, thread)| thread.tid == tid).cloned();
+        let tids = |open| led_to(open, thread_of).iter().map(|(_, it)| it.tid).collect::<Vec<_>>();
+        assert_eq!(tids(vec![20]), [20, 21, 30]);
+        assert_eq!(tids(vec![31]), [31]);
+        assert_eq!(tids(vec![99]), [0; 0]);
     }
 
     #[test]
