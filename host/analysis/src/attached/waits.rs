@@ -360,10 +360,11 @@ fn joined(word: u64, memory: &impl Memory) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn stack(functions: &[&str]) -> Vec<Frame> {
+    /// A stack of these functions, the innermost first.
+    pub(crate) fn stack(functions: &[&str]) -> Vec<Frame> {
         let frame = |name: &&str| Frame { function: Some((*name).to_owned()), ..Frame::default() };
         functions.iter().map(frame).collect()
     }

@@ -5,36 +5,16 @@ use gimli::UnitOffset;
 use gimli::constants as dw;
 
 use super::debug_info::{DEEPEST, Die, Files};
-use super::unit_names::{has, is_class, ranges};
+use super::inlined::chain_at;
+use super::merged_calls::name_of;
+use super::unit_names::is_class;
 use super::unit_walk::Walk;
 
 /// The names of the functions that are inlined at `address` into `function`, the innermost first; `None` for one that has a linkage
 /// name, or no name.
 pub fn names<'d>(files: &Files<'d>, function: &Die<'d>, address: u64) -> Vec<Option<String>> {
-    let mut inlined = Vec::new();
-    add_inlined(files, function, address, &mut inlined);
-    inlined.iter().rev().map(|die| full_name(files, die)).collect()
-}
-
-/// Adds the calls that have the code at `address`, the outermost first.
-fn add_inlined<'d>(files: &Files<'d>, die: &Die<'d>, address: u64, inlined: &mut Vec<Die<'d>>) {
-    if inlined.len() >= DEEPEST as usize {
-        return;
-    }
-    for child in files.children(die) {
-        let is_call = match child.entry.tag() {
-            dw::DW_TAG_inlined_subroutine => true,
-            dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block => false,
-            _ => continue,
-        };
-        if !ranges(files, &child).iter().any(|range| has(range, address)) {
-            continue;
-        }
-        if is_call {
-            inlined.push(child.clone());
-        }
-        return add_inlined(files, &child, address, inlined);
-    }
+    let chain = chain_at(files, function.clone(), address);
+    chain[1..].iter().rev().map(|call| full_name(files, call)).collect()
 }
 
 /// The name of an inlined call's function with all that it is in.
@@ -54,7 +34,7 @@ fn full_name<'d>(files: &Files<'d>, call: &Die<'d>) -> Option<String> {
     let mut name = String::new();
     for scope in around(&function)? {
         let die = Die { entry: function.unit.entry(scope).ok()?, ..function.clone() };
-        let own = files.name(&die).or_else(|| declared_name(files, &die));
+        let own = name_of(files, &die, 0);
         match (die.entry.tag(), own) {
             (dw::DW_TAG_namespace, None) => name += "(anonymous namespace)",
             // GCC's, and clang's.
@@ -65,13 +45,6 @@ fn full_name<'d>(files: &Files<'d>, call: &Die<'d>) -> Option<String> {
         name += "::";
     }
     Some(name + &files.name(&function)?)
-}
-
-/// The name of a function that is declared elsewhere.
-fn declared_name<'d>(files: &Files<'d>, die: &Die<'d>) -> Option<String> {
-    [dw::DW_AT_specification, dw::DW_AT_abstract_origin]
-        .into_iter()
-        .find_map(|attribute| files.name(&files.referred(die, attribute)?))
 }
 
 /// The namespaces, classes and functions that a description is in, the outermost first.

@@ -14,10 +14,11 @@ use gimli::constants as dw;
 use gimli::{DebugInfoOffset, Range};
 
 use super::debug_info::{DEEPEST, DebugInfo, Die, Files, Where, is_of_rust, is_reserved, unsigned};
+use super::inlined::{chain_at, inlined_at};
 use super::lock_types::is_lock;
 use super::merged_calls::{CallsLeft, calls_left};
 use super::portable::portable;
-use super::unit_names::{UnitNames, has, is_class, is_there, ranges};
+use super::unit_names::{UnitNames, has, is_class, is_there};
 
 /// A call in which a lock is taken or initialised.
 #[derive(Clone, Copy, Debug)]
@@ -115,10 +116,7 @@ impl Owners {
         let outer = names.function_at(&files, call.address)?;
         let unit = files.unit(Where::Main, start)?;
         let function = Die { file: Where::Main, entry: unit.entry(outer.at).ok()?, unit };
-        let mut chain = vec![function];
-        while let Some(inner) = inlined_at(&files, chain.last()?, call.address, 0) {
-            chain.push(inner);
-        }
+        let chain = chain_at(&files, function, call.address);
         if chain.len() != call.all_inlined + 1 {
             return None;
         }
@@ -647,23 +645,6 @@ impl<'e> Steps<'e> {
         self.rest = self.rest.strip_prefix('.')?;
         Some(self.name().map(Step::Dot))
     }
-}
-
-/// The call that was inlined at `address` into a function, or into a call in it.
-fn inlined_at<'d>(files: &Files<'d>, die: &Die<'d>, address: u64, depth: u32) -> Option<Die<'d>> {
-    if depth > DEEPEST {
-        return None;
-    }
-    files.children(die).into_iter().find_map(|child| match child.entry.tag() {
-        dw::DW_TAG_inlined_subroutine => {
-            let is_it = ranges(files, &child).iter().any(|range| has(range, address));
-            is_it.then_some(child)
-        }
-        dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block => {
-            inlined_at(files, &child, address, depth + 1)
-        }
-        _ => None,
-    })
 }
 
 /// A member of objects; a static one is not in them.

@@ -65,7 +65,7 @@ fn add_callees<'d>(files: &Files<'d>, die: &Die<'d>, callees: &mut Vec<String>, 
 }
 
 /// The name of a function, which a method has where it is declared.
-fn name_of<'d>(files: &Files<'d>, function: &Die<'d>, depth: u32) -> Option<String> {
+pub fn name_of<'d>(files: &Files<'d>, function: &Die<'d>, depth: u32) -> Option<String> {
     files.name(function).or_else(|| {
         let declared = [dw::DW_AT_specification, dw::DW_AT_abstract_origin]
             .into_iter()

@@ -16,6 +16,7 @@ pub mod futexes;
 mod generated;
 mod holders;
 mod image;
+mod inlined;
 mod inlined_names;
 pub(crate) mod interpreted;
 pub mod lock_expression;

@@ -101,11 +101,7 @@ pub fn is_generated(frame: &Frame) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stack(functions: &[&str]) -> Vec<Frame> {
-        let frame = |name: &&str| Frame { function: Some((*name).to_owned()), ..Frame::default() };
-        functions.iter().map(frame).collect()
-    }
+    use crate::attached::waits::tests::stack;
 
     #[test]
     fn words_of_threads_are_told_from_words_of_locks() {

@@ -327,10 +327,11 @@ impl View<'_> {
 /// A wait for nobody in particular may be for a lock: those of Python are semaphores, and those of `java.util.concurrent` park
 /// their threads. Semaphores of Java's virtual machine itself are for work.
 fn may_be_lock(thread: &Thread, wait: &Wait) -> bool {
-    let is_of_jvm = || thread.stack.iter().any(is_of_jvm);
     match wait.kind {
         WaitKind::Event("an unpark (Java)") => true,
-        WaitKind::Event("a semaphore") => !wait.futex.is_timed && !is_of_jvm(),
+        WaitKind::Event("a semaphore") => {
+            !wait.futex.is_timed && !thread.stack.iter().any(is_of_jvm)
+        }
         _ => false,
     }
 }
