@@ -1,5 +1,7 @@
 //! The names of all ledgers of a report.
 
+use std::rc::Rc;
+
 use lockwright_ledger::reader::Ledger;
 
 use crate::model::Symbolise;
@@ -12,8 +14,12 @@ pub struct AllSymbols<'l>(Vec<Symbols<'l>>);
 impl<'l> AllSymbols<'l> {
     /// Opens nothing yet; all share the modules that are opened.
     pub fn new(ledgers: &'l [Ledger]) -> Self {
-        let images = Images::new(DebugDirs::from_env());
-        let of = |ledger| Symbols::with_images(ledger, images.clone());
+        Self::with_images(ledgers, &Images::new(DebugDirs::from_env()))
+    }
+
+    /// As [`AllSymbols::new`], with modules that are open already, as where ledgers are read again and again.
+    pub fn with_images(ledgers: &'l [Ledger], images: &Rc<Images>) -> Self {
+        let of = |ledger| Symbols::with_images(ledger, Rc::clone(images));
         Self(ledgers.iter().map(of).collect())
     }
 

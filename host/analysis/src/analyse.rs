@@ -68,6 +68,18 @@ pub fn analyse_with(
     Report { summary, processes, unwatched: Vec::new(), findings, waiting, modules }
 }
 
+/// The threads that wait now, without looking for anything that is wrong: much cheaper than [`analyse_with`] where ledgers are
+/// read again and again.
+pub fn waiting_now(ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> Vec<Waiting> {
+    let sources = Sources::new(ledgers, symbols);
+    let of = |(number, index): (usize, usize)| {
+        let model = Model::new(&sources, index);
+        let view = ProcessView { model: &model, sources: &sources, instances: Instances::Folded };
+        unfinished_waits::find(&view, number)
+    };
+    in_order_of_start(ledgers).into_iter().enumerate().flat_map(of).collect()
+}
+
 /// Ledgers by when their processes started: the order of a report's processes.
 pub(crate) fn in_order_of_start(ledgers: &[Ledger]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..ledgers.len()).collect();

@@ -25,5 +25,5 @@ pub mod symbolize;
 pub mod traced;
 pub(crate) mod view;
 
-pub use analyse::{analyse, analyse_with};
+pub use analyse::{analyse, analyse_with, waiting_now};
 pub use recording::Recording;

@@ -18,7 +18,7 @@ use super::report::{
 };
 use super::site_table::SiteTable;
 use super::sums::{Blames, SiteRows};
-use super::{by_thread, order, waiting};
+use super::{by_thread, live, order, waiting};
 use crate::all_symbols::AllSymbols;
 use crate::analyse::{describe, in_order_of_start};
 use crate::completeness;
@@ -336,6 +336,7 @@ impl Builder {
         by_thread::add(&mut self.report, measured);
         let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
         self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
+        self.report.live.extend(live::threads(source.ledger, source.process, moments, &at));
     }
 
     fn finish(mut self) -> MeterReport {
@@ -376,6 +377,7 @@ impl Builder {
         let locks = &mut self.report.locks;
         let index = known.unwrap_or_else(|| {
             locks.push(Lock {
+                first_seen: (source.ledger.header().token, class),
                 name: group.name.clone(),
                 is_symbol: group.is_symbol,
                 by_place: group.by_place.clone(),

@@ -7,6 +7,7 @@ mod clock;
 mod end;
 mod histogram;
 mod hold_error;
+mod live;
 mod numbers;
 mod order;
 mod report;
@@ -22,7 +23,7 @@ pub use hold_error::{FEWEST_TIMED, HoldError, one_longer_in};
 pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{
-    At, Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holds, Instance, Lock, LockThread,
-    MeterReport, Mode, Nested, Process, Readers, Site, ThreadSite, Wait, WaitKind, Waiter, Waker,
-    WakerKind,
+    At, Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holding, Holds, Instance, LiveThread,
+    Lock, LockThread, MeterReport, Mode, Nested, Process, Readers, Site, ThreadSite, Wait,
+    WaitKind, Waiter, Waker, WakerKind,
 };

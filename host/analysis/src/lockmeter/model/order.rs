@@ -39,6 +39,9 @@ pub(super) fn sort(report: &mut MeterReport) {
         }
         waiter.at = moved(waiter.at);
     }
+    for held in report.live.iter_mut().flat_map(|thread| &mut thread.held) {
+        held.at = moved(held.at);
+    }
     let begun = |waiter: &Waiter| waiter.begun_ns.unwrap_or(0.0);
     report
         .waiting

@@ -26,6 +26,8 @@ pub struct MeterReport {
     /// Threads that were still waiting when the ledgers were read, by process, then by the
     /// beginning of the wait.
     pub waiting: Vec<Waiter>,
+    /// Threads that lived when the ledgers were read, by process, then by their ids.
+    pub live: Vec<LiveThread>,
     /// Records that were lost because there was no space, in all processes. Numbers are too small
     /// by that.
     pub lost: u64,
@@ -149,6 +151,9 @@ pub enum Holds {
 /// A lock: all locks of a class, taken together.
 #[derive(Clone, Debug)]
 pub struct Lock {
+    /// The ledger's token, and the row of the class, that it was first seen by: the same at each reading of a ledger that is
+    /// being written.
+    pub first_seen: (u64, u32),
     /// What the report of `check` calls the class, too.
     pub name: String,
     /// The name is the program's own (a variable, an annotation), not a description.
@@ -566,6 +571,36 @@ pub struct Holder {
     pub site: Option<usize>,
     /// From the process' start to the hold's begin; `None` if that hold is not timed.
     pub begun_ns: Option<f64>,
+}
+
+/// A thread that lived when its ledger was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveThread {
+    /// Process of the thread.
+    pub pid: u32,
+    /// As [`Instance::process`].
+    pub process: usize,
+    /// Its kernel id.
+    pub tid: u32,
+    /// Acquisitions, those of the threads that ended before it and left it their records included.
+    pub acquisitions: u64,
+    /// Those of them that had to wait.
+    pub contended: u64,
+    /// How long those waited, ns.
+    pub wait_ns: f64,
+    /// The locks it held, outermost first.
+    pub held: Vec<Holding>,
+}
+
+/// A lock that a live thread held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Holding {
+    /// Where it was taken.
+    pub at: At,
+    /// Its address.
+    pub addr: u64,
+    /// For how long, ns; `None` if that hold is not timed.
+    pub held_ns: Option<f64>,
 }
 
 /// What is waited for that is no lock.

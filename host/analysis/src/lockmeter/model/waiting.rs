@@ -19,7 +19,7 @@ pub struct Moments<'a> {
 
 impl Moments<'_> {
     /// From `start_ns` to a reading of the clock; `None` where there was none, or it tells nothing.
-    fn after(&self, start_ns: u64, reading: u64) -> Option<f64> {
+    pub fn after(&self, start_ns: u64, reading: u64) -> Option<f64> {
         let is_known = reading != 0 && self.ticks.clock != Clock::Unknown;
         is_known.then(|| self.ticks.monotonic_ns(reading).saturating_sub(start_ns) as f64)
     }
