@@ -7,6 +7,7 @@ pub mod glob;
 pub mod html;
 pub mod json;
 pub mod listing;
+pub mod live;
 pub mod lockmeter;
 pub mod prose;
 pub mod reports;

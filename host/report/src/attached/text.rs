@@ -160,23 +160,7 @@ impl View<'_> {
     fn threads(&self, out: &mut String) {
         let mut groups: Vec<(String, String, Vec<&Thread>)> = Vec::new();
         for one in &self.attached.threads {
-            let doing = match &one.state {
-                State::Runs => "runs, or did a moment ago".to_owned(),
-                State::Stopped(None) => "is stopped by a signal or a debugger".to_owned(),
-                State::Stopped(Some(wait)) => format!(
-                    "is stopped by a signal or a debugger, and waits for {}",
-                    with_holder(wait)
-                ),
-                State::Uninterruptible(number) => {
-                    format!("sleeps in {}, uninterruptible", call(*number))
-                }
-                State::Waits(wait) => {
-                    let timed = if wait.futex.is_timed { ", for a time" } else { "" };
-                    format!("waits for {}{timed}", with_holder(wait))
-                }
-                State::SleepsForATime(number) => format!("sleeps in {}, for a time", call(*number)),
-                State::Sleeps(number) => format!("sleeps in {}", call(*number)),
-            };
+            let doing = doing(one);
             let mut places = String::new();
             if one.state != State::Runs {
                 self.places(&one.stack, CALLERS_OF_OTHERS, &mut places);
@@ -339,6 +323,37 @@ fn may_be_lock(thread: &Thread, wait: &Wait) -> bool {
 /// The frame is of Java's virtual machine.
 fn is_of_jvm(frame: &Frame) -> bool {
     frame.module.as_deref().is_some_and(|module| module.ends_with("/libjvm.so"))
+}
+
+/// What never ends, or may not, with the threads in it: each with whether that is certain, and line by line.
+pub(crate) fn verdicts(attached: &Attached) -> Vec<(bool, Vec<String>)> {
+    let view = View { attached, colour: false, stacks: Stacks::new() };
+    let of = |verdict: &Verdict| {
+        let mut text = String::new();
+        view.verdict(verdict, &mut text);
+        (verdict.is_certain(), text.lines().map(str::to_owned).collect())
+    };
+    attached.verdicts.iter().map(of).collect()
+}
+
+/// What a thread does, to follow its name.
+pub(crate) fn doing(one: &Thread) -> String {
+    match &one.state {
+        State::Runs => "runs, or did a moment ago".to_owned(),
+        State::Stopped(None) => "is stopped by a signal or a debugger".to_owned(),
+        State::Stopped(Some(wait)) => {
+            format!("is stopped by a signal or a debugger, and waits for {}", with_holder(wait))
+        }
+        State::Uninterruptible(number) => {
+            format!("sleeps in {}, uninterruptible", call(*number))
+        }
+        State::Waits(wait) => {
+            let timed = if wait.futex.is_timed { ", for a time" } else { "" };
+            format!("waits for {}{timed}", with_holder(wait))
+        }
+        State::SleepsForATime(number) => format!("sleeps in {}, for a time", call(*number)),
+        State::Sleeps(number) => format!("sleeps in {}", call(*number)),
+    }
 }
 
 fn with_holder(wait: &Wait) -> String {

@@ -15,7 +15,7 @@ mod instances;
 mod locks;
 mod page;
 mod style;
-mod waiting;
+pub(crate) mod waiting;
 pub(crate) mod waits;
 mod wakers;
 

@@ -1,11 +1,11 @@
 //! Threads that were still waiting: for what, since when, and which thread has it.
 
 use super::format::time;
-use super::page::Page;
+use super::page::{Page, quoted};
 use super::waits;
 use crate::prose::futexes::{used_as, which};
 use crate::prose::words::{count, join};
-use lockwright_analysis::lockmeter::model::{At, Holder, MeterReport, WaitKind, Waiter};
+use lockwright_analysis::lockmeter::model::{At, Holder, Lock, MeterReport, WaitKind, Waiter};
 
 /// Threads named of those that wait at one place.
 const MOST_THREADS: usize = 8;
@@ -84,19 +84,30 @@ fn write_group(page: &mut Page<'_>, group: &[&Waiter]) {
 
 /// The lock that a thread waits for, and where it waits.
 fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
-    let report = page.report;
-    let unknown = || ("something unknown".to_owned(), "an unknown place".to_owned());
+    let place = match waiter.at {
+        At::Lock { lock, site } => page.report.site(lock, site).map(|site| &site.stack),
+        At::Wait(index) => page.report.waits.get(index).map(|wait| &wait.stack),
+        At::Unknown => None,
+    };
+    let place = place.map_or_else(|| page.place(&[]), |stack| page.place(stack));
+    (phrase(page.report, waiter, |lock| page.reference(lock)), place)
+}
+
+/// What a thread does that waits, in words: "waits for `a`".
+pub(crate) fn waits_for(report: &MeterReport, waiter: &Waiter) -> String {
+    phrase(report, waiter, quoted)
+}
+
+fn phrase(report: &MeterReport, waiter: &Waiter, name: impl Fn(&Lock) -> String) -> String {
+    let unknown = || "waits for something unknown".to_owned();
     match waiter.at {
-        At::Lock { lock, site } => match (report.locks.get(lock), report.site(lock, site)) {
-            (Some(of), Some(site)) => {
-                let which = match of.locks {
-                    0 | 1 => String::new(),
-                    many => format!(", the one at {:#x} of {}", waiter.addr, count(many, "lock")),
-                };
-                (format!("waits for {}{which}", page.reference(of)), page.place(&site.stack))
-            }
-            _ => unknown(),
-        },
+        At::Lock { lock, .. } => report.locks.get(lock).map_or_else(unknown, |of| {
+            let which = match of.locks {
+                0 | 1 => String::new(),
+                many => format!(", the one at {:#x} of {}", waiter.addr, count(many, "lock")),
+            };
+            format!("waits for {}{which}", name(of))
+        }),
         At::Wait(index) => report.waits.get(index).map_or_else(unknown, |wait| {
             let what = match (wait.kind, wait.call) {
                 (WaitKind::Condition, _) => "waits for a condition",
@@ -113,13 +124,13 @@ fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
             };
             let lock = wait.lock.and_then(|lock| report.locks.get(lock));
             let with = match (lock, wait.kind) {
-                (Some(lock), WaitKind::Condition) => format!(" with {}", page.reference(lock)),
+                (Some(lock), WaitKind::Condition) => format!(" with {}", name(lock)),
                 _ => String::new(),
             };
             let futex = wait.futex.as_ref();
             let at =
                 futex.map_or_else(String::new, |futex| which(futex.name.as_deref(), waiter.addr));
-            (format!("{}{with}{at}", waits::named(what, wait)), page.place(&wait.stack))
+            format!("{}{with}{at}", waits::named(what, wait))
         }),
         At::Unknown => unknown(),
     }
