@@ -18,6 +18,7 @@ pub const CRATES: &[Crate] = &[
         dir: "host/cli",
         says: true,
         uses: &[
+            "lockwright-top",
             "lockwright-report",
             "lockwright-analysis",
             "lockwright-bpf",
@@ -28,6 +29,14 @@ pub const CRATES: &[Crate] = &[
             "lockwright-measure",
         ],
         floors: &[&["run"], &["program"], &["args"], &["ledger_dir", "manual", "progress"]],
+    },
+    // The screen of `lockwright top`: from moments and keys to cells.
+    Crate {
+        name: "lockwright-top",
+        dir: "host/top",
+        says: true,
+        uses: &["lockwright-report"],
+        floors: &[&["screen", "snapshot"], &["views"], &["board"], &["cells", "keys", "style"]],
     },
     // What every command has: options, streams, files, errors, help.
     Crate {
@@ -58,7 +67,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-analysis", "lockwright-console", "lockwright-ledger"],
         floors: &[
             &["ci", "reports"],
-            &["html", "json", "sarif", "traced"],
+            &["html", "json", "live", "sarif", "traced"],
             &["attached", "lockmeter", "verdict"],
             &["text", "coverage_json"],
             &["listing"],
