@@ -16,6 +16,7 @@ mod findings;
 mod golden;
 mod guest;
 mod kinds;
+mod live;
 mod lives;
 mod meter;
 mod naming;

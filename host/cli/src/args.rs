@@ -1,18 +1,20 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
+mod program;
 mod swap;
+mod top;
 mod tune;
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use lockwright_console::args::{Colour, OutputArgs};
+pub use program::{HoldTiming, MeteringArgs, RunArgs};
 pub use swap::SwapArgs;
+pub use top::{PsArgs, TopArgs};
 pub use tune::{MetricArgs, Pattern, TuneArgs};
 
 use crate::manual;
@@ -47,6 +49,8 @@ pub enum Command {
     Check(CheckArgs),
     Meter(MeterArgs),
     Run(BothArgs),
+    Top(TopArgs),
+    Ps(PsArgs),
     Swap(SwapArgs),
     Report(ReportArgs),
     Merge(MergeArgs),
@@ -55,6 +59,9 @@ pub enum Command {
     Demo(DemoArgs),
     Tune(TuneArgs),
     Man(ManArgs),
+    /// Gives a terminal back as it was, once the screen that had it has died.
+    #[command(hide = true)]
+    RestoreTerminal,
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
     Calibrate,
@@ -80,6 +87,8 @@ impl Command {
             Self::Check(args) => &args.output,
             Self::Meter(args) => &args.output,
             Self::Run(args) => &args.output,
+            Self::Top(args) => &args.output,
+            Self::Ps(args) => &args.output,
             Self::Swap(args) => &args.output,
             Self::Report(args) => &args.output,
             Self::Merge(args) => &args.output,
@@ -87,7 +96,7 @@ impl Command {
             Self::Doctor(args) => &args.output,
             Self::Demo(args) => &args.output,
             Self::Tune(args) => &args.output,
-            Self::Man(_) | Self::Calibrate => return Colour::Auto,
+            Self::Man(_) | Self::RestoreTerminal | Self::Calibrate => return Colour::Auto,
         };
         output.color
     }
@@ -626,63 +635,6 @@ fn folded(text: &str) -> Result<(Folded, PathBuf), String> {
     Ok((Folded::from_str(what, false)?, file.into()))
 }
 
-/// What is measured.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Measurement")]
-pub struct MeteringArgs {
-    /// Which holds to time: `exact` times every hold; `sample` or `sample:N` times one in N (64) at
-    /// random, which is cheaper; `off` times none. Acquisitions are always counted, and waits are
-    /// always timed.
-    #[arg(long, value_name = "HOW", default_value = "exact")]
-    pub hold: HoldTiming,
-
-    /// Record and show each lock of a class separately. This takes more memory.
-    #[arg(long)]
-    pub instances: bool,
-}
-
-/// Which holds are timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HoldTiming {
-    /// Every one.
-    Exact,
-    /// One in so many, at random.
-    Sample(u32),
-    /// None.
-    Off,
-}
-
-/// One hold in so many is timed where the user does not say.
-const SAMPLE: u32 = 64;
-
-impl FromStr for HoldTiming {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "exact" => Ok(Self::Exact),
-            None if text == "off" => Ok(Self::Off),
-            None if text == "sample" => Ok(Self::Sample(SAMPLE)),
-            Some(("sample", n)) => match n.parse() {
-                // What the preload library reads: six digits.
-                Ok(n @ 2..=999_999) => Ok(Self::Sample(n)),
-                _ => Err(format!("`{n}` is no sampling distance: a number from 2 to 999999")),
-            },
-            _ => Err("one of exact, sample, sample:N, off".into()),
-        }
-    }
-}
-
-impl fmt::Display for HoldTiming {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exact => f.write_str("exact"),
-            Self::Sample(n) => write!(f, "sample:{n}"),
-            Self::Off => f.write_str("off"),
-        }
-    }
-}
-
 /// What to show instead of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
@@ -715,30 +667,6 @@ impl ListingArgs {
         ];
         asked.into_iter().find(|(asked, _)| *asked).map(|(_, listing)| listing)
     }
-}
-
-/// How the program is run.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Run")]
-pub struct RunArgs {
-    /// Keep the ledgers for `lockwright report`, and print where they are.
-    #[arg(long)]
-    pub keep: bool,
-
-    /// Directory for ledgers. Each run makes its own directory there.
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    pub ledger_dir: Option<PathBuf>,
-
-    /// Record where each heap block is allocated. Locks without an initialiser (`std::mutex`) then
-    /// form classes by the object that they are part of, not by the place that first takes them.
-    /// This makes malloc and free slower.
-    #[arg(long)]
-    pub track_allocations: bool,
-
-    /// Which child processes to watch: `all`, `none`, or those whose executable has one of these
-    /// names, in which `*` and `?` match. The program itself is always watched.
-    #[arg(long, value_name = "all|none|NAME", value_delimiter = ',', default_value = "all", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub follow: Vec<String>,
 }
 
 /// What the checkers do.
@@ -882,18 +810,6 @@ mod tests {
         assert!(diff(&["--", "a"]).is_err());
         let error = diff(&["--fail-if", "wiat > 1%", "a", "--", "b"]).unwrap_err().to_string();
         assert!(error.contains("`wiat` is no metric: one of wait"), "{error}");
-    }
-
-    #[test]
-    fn holds_are_timed_as_asked() {
-        let hold = |text: &str| text.parse::<HoldTiming>().map(|timing| timing.to_string());
-        assert_eq!(hold("exact").unwrap(), "exact");
-        assert_eq!(hold("sample").unwrap(), "sample:64");
-        assert_eq!(hold("sample:1000").unwrap(), "sample:1000");
-        assert_eq!(hold("off").unwrap(), "off");
-        for wrong in ["sample:1", "sample:x", "sample:", "often", ""] {
-            assert!(hold(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

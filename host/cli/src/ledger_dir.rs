@@ -15,6 +15,7 @@
 mod folder;
 mod kept_library;
 mod ledgers;
+mod mapped;
 mod marker;
 mod removal;
 mod run_name;
@@ -31,6 +32,7 @@ use lockwright_ledger::file;
 
 pub use kept_library::Carried;
 pub use ledgers::{EXTENSION, foreign_in, glance_at, is_own, ledgers_in};
+pub use mapped::{own_ledger, watched, watched_ledger};
 pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
 pub use token::Token;
 pub use writers::{

@@ -198,6 +198,56 @@ pub const RUN: Manual = Manual {
     files: RUN_FILES,
 };
 
+/// `lockwright top`.
+pub const TOP: Manual = Manual {
+    examples: &[
+        (
+            "lockwright top -- ./server --port 8080",
+            "Start the server, and show its locks while it runs.",
+        ),
+        (
+            "lockwright run -- ./server & lockwright top $(pgrep -n server)",
+            "A process that is watched already: `lockwright ps` lists them.",
+        ),
+        (
+            "lockwright top --pid 4242",
+            "A process that nobody started under lockwright: the graph of its waits, as far as that can be known.",
+        ),
+        (
+            "lockwright top --interval 5 --count 12 -o locks.txt 4242",
+            "A snapshot every 5 seconds for a minute, to a file.",
+        ),
+        (
+            "lockwright top --json - 4242 | jq -c '.threads[] | select(.is_deadlocked)'",
+            "For a script: a JSON object a line.",
+        ),
+        (
+            "lockwright top --record night.lwt 4242 >/dev/null; lockwright top night.lwt",
+            "Record, and look at it later, as it was.",
+        ),
+    ],
+    exit_status: &[
+        ("0", "The user left, the program ended, or all snapshots were taken."),
+        USAGE,
+        ("125", "lockwright itself failed, or a program could not be watched."),
+        NOT_RUNNABLE,
+        NOT_FOUND,
+    ],
+    environment: RUN_ENVIRONMENT,
+    files: RUN_FILES,
+};
+
+/// `lockwright ps`.
+pub const PS: Manual = Manual {
+    examples: &[
+        ("lockwright ps", "Which processes are watched."),
+        ("lockwright ps --json -", "The same for a script."),
+    ],
+    exit_status: &[("0", "The list was written."), USAGE, ("125", "lockwright itself failed.")],
+    environment: &[NO_COLOR],
+    files: &[],
+};
+
 /// `lockwright swap`.
 pub const SWAP: Manual = Manual {
     examples: &[

@@ -10,6 +10,12 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// Since the epoch.
+pub fn realtime_ns() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
 /// CPU time of all children, and theirs, that were waited for so far.
 pub fn cpu_of_children_ns() -> f64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();

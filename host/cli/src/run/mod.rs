@@ -17,10 +17,12 @@ mod meter;
 mod output;
 mod path_search;
 mod prices;
+mod ps;
 mod report;
 mod session;
 mod swap;
 mod target;
+mod top;
 mod traced;
 mod tune;
 mod usage;
@@ -63,6 +65,8 @@ fn command() -> ! {
         Command::Check(args) => check::run(args),
         Command::Meter(args) => meter::run(args),
         Command::Run(args) => both::run(args),
+        Command::Top(args) => top::run(args),
+        Command::Ps(args) => ps::run(&args),
         Command::Swap(args) => swap::run(args),
         Command::Report(args) => report::run(&args),
         Command::Merge(args) => merge::run(&args),
@@ -71,6 +75,7 @@ fn command() -> ! {
         Command::Doctor(args) => doctor::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Man(args) => man::run(&args),
+        Command::RestoreTerminal => top::restore_terminal(),
         Command::Calibrate => {
             let prices = serde_json::to_string(&prices::loops::measure());
             println!("{}", prices.expect("numbers always serialise"));

@@ -5,8 +5,9 @@ mod memory;
 mod sharers;
 mod tasks;
 
-pub use look::{root_of, threads};
+pub use look::{look, root_of, threads};
 pub use memory::ProcessMemory;
+pub use tasks::waits_now;
 
 use super::ending::Ending;
 use super::output::sinks::Sinks;

@@ -22,6 +22,7 @@ use crate::args::DoctorArgs;
 use lockwright_console::error::Result;
 
 pub use nothing::{explain, explain_measurement};
+pub use process::id as process_id;
 pub use room::no_room;
 
 /// Runs the command.

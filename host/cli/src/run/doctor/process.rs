@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use super::diagnosis::{Diagnosis, Effect, Finding, Process};
 use super::modules::Modules;
 use super::{program, room};
-use lockwright_ledger::layout::{LEAST_WITH_ANNEXES, own_bytes};
 
-use crate::ledger_dir::EXTENSION;
+use crate::ledger_dir::own_ledger;
 use crate::run::target::{self, Obstacle};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 use lockwright_console::error::{Error, Result, exit};
@@ -82,7 +81,7 @@ pub fn diagnose(pid: u32) -> Result<Diagnosis> {
     let command = command_of(&fs::read(proc.join("cmdline")).map_err(closed)?);
 
     let elsewhere = is_elsewhere(&proc);
-    let ledger = maps.lines().find_map(ledger_in).filter(|ledger| is_own(ledger, &status, &maps));
+    let ledger = own_ledger(&status, &maps);
     let has_library = maps.contains(PRELOAD_FILE_NAME);
     let mut findings = Vec::new();
     if ledger.is_none() {
@@ -148,33 +147,6 @@ fn started_without(has_library: bool, command: &[String]) -> Finding {
 fn command_of(cmdline: &[u8]) -> Vec<String> {
     let cmdline = cmdline.strip_suffix(b"\0").unwrap_or(cmdline);
     cmdline.split(|&b| b == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
-}
-
-/// The path of a mapped ledger.
-fn ledger_in(line: &str) -> Option<String> {
-    let path = &line[line.find('/')?..];
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-    (Path::new(path).extension()? == EXTENSION).then(|| path.to_owned())
-}
-
-/// Whether a mapped ledger is the process's own: a forked child has its parent's, too, and may have
-/// an annex of that.
-fn is_own(ledger: &str, status: &str, maps: &str) -> bool {
-    let name = Path::new(ledger).file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
-    // The last is that in the innermost namespace, which is the process's own.
-    let own = ids.split_whitespace().last().unwrap_or_default();
-    let is_named = name.split('-').next() == Some(own);
-    is_named
-        || maps.lines().any(|line| ledger_in(line).as_deref() == Some(ledger) && in_annex(line))
-}
-
-/// Whether a mapping is one of an annex: written to, and in the part of the file that is for those.
-fn in_annex(line: &str) -> bool {
-    let mut fields = line.split_whitespace().skip(1);
-    let is_written = fields.next().is_some_and(|mode| mode.starts_with("rw"));
-    let offset = fields.next().and_then(|offset| u64::from_str_radix(offset, 16).ok());
-    is_written && offset.is_some_and(|offset| offset >= own_bytes(LEAST_WITH_ANNEXES))
 }
 
 /// Whether paths mean something else to the process than to us.
@@ -257,30 +229,6 @@ mod tests {
         assert_eq!(id(OsStr::new("4242")), Some(4242));
         assert_eq!(id(OsStr::new("./4242")), None);
         assert_eq!(id(OsStr::new("-1")), None);
-    }
-
-    #[test]
-    fn ledgers_by_their_mapping() {
-        let line = "7f0 r--s 0 00:19 7  /dev/shm/lockwright-0/1-2/34-00.lwl";
-        assert_eq!(ledger_in(line).as_deref(), Some("/dev/shm/lockwright-0/1-2/34-00.lwl"));
-        assert_eq!(
-            ledger_in("7f0 r--s 0 00:19 7  /a b.lwl (deleted)").as_deref(),
-            Some("/a b.lwl")
-        );
-        assert_eq!(ledger_in("7f0 r-xp 0 00:19 7  /lib/libc.so.6"), None);
-        assert_eq!(ledger_in("7f0 rw-p 0 00:00 0"), None);
-    }
-
-    #[test]
-    fn a_parents_ledger_is_not_a_childs() {
-        let maps = "7f0-7f1 rw-s 00000000 00:1b 7 /r/1-2/42-00.lwl\n\
-                    7f1-7f2 ---s 00400000 00:1b 7 /r/1-2/42-00.lwl\n";
-        let is = |status: &str, maps: &str| is_own("/r/1-2/42-00.lwl", status, maps);
-        assert!(is("NSpid:\t42\n", maps));
-        assert!(is("Pid:\t7\nNSpid:\t7\t42\n", maps), "in a namespace");
-        assert!(!is("NSpid:\t43\n", maps) && !is("", maps));
-        let annex = maps.to_owned() + "7f2-7f3 rw-s 800000000 00:1b 7 /r/1-2/42-00.lwl\n";
-        assert!(is("NSpid:\t43\n", &annex));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Child {
     /// Readable when the process has ended; `None` on kernels without (before 5.3).
     pidfd: Option<OwnedFd>,
     signals: Signals,
+    /// Somebody has asked lockwright to end.
+    was_asked_to_end: bool,
 }
 
 /// How often to ask for the end of the process where no descriptor tells.
@@ -56,12 +58,17 @@ impl Child {
                     .help(format!("see whether it runs without lockwright: `{}`", arg0.display()))
             })?;
         let pidfd = pidfd::open(process.id());
-        Ok(Self { process, pidfd, signals })
+        Ok(Self { process, pidfd, signals, was_asked_to_end: false })
     }
 
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
+    }
+
+    /// A signal that asks for the end came to lockwright, and was passed on.
+    pub fn was_asked_to_end(&self) -> bool {
+        self.was_asked_to_end
     }
 
     /// Waits for its end, passing signals on meanwhile; `None` if it still runs after `patience`.
@@ -80,7 +87,10 @@ impl Child {
             }
             self.sleep(left)?;
             let pid = self.process.id() as libc::pid_t;
-            self.signals.pending().for_each(|signal| signal.forward(pid));
+            for signal in self.signals.pending() {
+                self.was_asked_to_end |= signal.ending().is_some();
+                signal.forward(pid);
+            }
         }
     }
 

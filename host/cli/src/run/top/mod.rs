@@ -1,0 +1,89 @@
+//! `lockwright top`: moments of a program, on a screen or as snapshots.
+
+mod guard;
+mod ledgers;
+mod process;
+mod program;
+mod recording;
+mod screen;
+mod shown;
+mod snapshots;
+mod source;
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::ending::Ending;
+use super::{doctor, session};
+use crate::args::TopArgs;
+use crate::ledger_dir::{EXTENSION, Surroundings};
+use ledgers::Ledgers;
+use lockwright_console::error::Result;
+use process::LookedAt;
+use program::Started;
+use recording::Recording;
+use shown::Shown;
+use source::Source;
+
+pub use guard::restore_terminal;
+
+/// Runs the command.
+///
+/// # Errors
+/// If there is nothing to look at, or a file cannot be written.
+pub fn run(args: TopArgs) -> Result<Ending> {
+    // A screen needs a terminal for its cells and one for its keys.
+    let to_stream = args.output.output.is_some() || args.output.json.is_some();
+    let has_screen = !to_stream && io::stdout().is_terminal() && io::stdin().is_terminal();
+    let record = args.record.as_deref().map(recording::Writer::create).transpose()?;
+    let (title, source) = open(&args, has_screen)?;
+    let shown = Shown {
+        title,
+        interval: Duration::from_secs_f64(args.interval),
+        count: args.count,
+        top: args.top,
+        record,
+    };
+    match has_screen {
+        true => screen::run(source, shown, args.output.color),
+        false => snapshots::run(source, shown, &args.output),
+    }
+}
+
+/// What the command line names, and what it is called.
+fn open(args: &TopArgs, has_screen: bool) -> Result<(String, Box<dyn Source>)> {
+    if let Some(pid) = args.pid {
+        let (title, looked_at) = LookedAt::open(pid)?;
+        return Ok((title, Box::new(looked_at)));
+    }
+    if let [only] = &args.what[..] {
+        if let Some(pid) = doctor::process_id(only) {
+            let ledgers = Ledgers::of_process(pid, args.all)?;
+            return Ok((format!("process {pid}"), Box::new(ledgers)));
+        }
+        let path = Path::new(only);
+        if path.is_dir() || path.extension() == Some(OsStr::new(EXTENSION)) {
+            let title = path.display().to_string();
+            return Ok((title, Box::new(Ledgers::open(vec![path.to_owned()], args.all)?)));
+        }
+        if let Some(recording) = Recording::open(path, Duration::from_secs_f64(args.interval))? {
+            return Ok((path.display().to_string(), Box::new(recording)));
+        }
+    }
+    let is_path = |it: &&std::ffi::OsString| {
+        let path = PathBuf::from(it);
+        path.is_dir() || path.extension() == Some(OsStr::new(EXTENSION))
+    };
+    if args.what.len() > 1 && args.what.iter().all(|it| is_path(&it)) {
+        let paths = args.what.iter().map(PathBuf::from).collect();
+        return Ok(("several ledgers".to_owned(), Box::new(Ledgers::open(paths, args.all)?)));
+    }
+    let program = session::find(args.what.clone())?;
+    let around = Surroundings::current();
+    let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
+    let title = program.argv[0].to_string_lossy().into_owned();
+    let title = lockwright_console::plain::line(&title);
+    Ok((title, Box::new(Started::start(&program, args, dir, &around, has_screen)?)))
+}
