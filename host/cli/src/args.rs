@@ -156,7 +156,7 @@ pub struct CheckArgs {
 }
 
 /// What is of programs that lockwright starts with its library.
-const PRELOADED: [&str; 14] = [
+const PRELOADED: [&str; 15] = [
     "html",
     "allow_incomplete",
     "sort",
@@ -167,6 +167,7 @@ const PRELOADED: [&str; 14] = [
     "openmetrics",
     "hold",
     "instances",
+    "listen",
     "keep",
     "ledger_dir",
     "track_allocations",

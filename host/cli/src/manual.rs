@@ -167,6 +167,10 @@ pub const METER: Manual = Manual {
             "lockwright meter --folded wait=wait.txt -- ./server; flamegraph.pl wait.txt > wait.svg",
             "A flame graph of waits, in nanoseconds.",
         ),
+        (
+            "lockwright meter --listen 127.0.0.1:9464 -- ./server",
+            "Give the counters to Prometheus while the server runs: docs/top.md.",
+        ),
         ("lockwright meter --kernel --seconds 10", "The kernel's own locks: docs/kernel.md."),
         ("lockwright meter --kernel --interval 2", "The same as `top` shows processes, to Ctrl-C."),
         (

@@ -1,4 +1,5 @@
-//! `lockwright top` and `lockwright ps`: programs that are looked at while they run.
+//! Programs that are looked at while they run: `lockwright top`, `lockwright ps`, `--listen`.
 
+pub mod listen;
 pub mod screen;
 pub mod snapshots;

@@ -32,7 +32,11 @@ impl Staged {
         fs::write(self.scratch.join(stage), "").unwrap();
     }
 
-    fn end(self) -> (Run, Scratch) {
+    pub fn stderr(&self) -> String {
+        self.running.stderr()
+    }
+
+    pub fn end(self) -> (Run, Scratch) {
         self.go_to("end");
         (self.running.wait(), self.scratch)
     }

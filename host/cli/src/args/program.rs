@@ -43,6 +43,11 @@ pub struct MeteringArgs {
     /// Record and show each lock of a class separately. This takes more memory.
     #[arg(long)]
     pub instances: bool,
+
+    /// While the program runs, give the counters of --openmetrics to whoever asks at
+    /// http://ADDRESS:PORT/metrics, as Prometheus does. With port 0 a free one is chosen, and said.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<String>,
 }
 
 /// Which holds are timed.

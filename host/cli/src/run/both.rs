@@ -3,6 +3,7 @@
 use super::check::{self, Checked};
 use super::doctor;
 use super::ending::Ending;
+use super::endpoint;
 use super::meter;
 use super::output::Output;
 use super::output::exports::Exports;
@@ -39,7 +40,10 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         on_deadlock: args.checkers.on_deadlock,
         hang_after: args.checkers.hang_after(),
     };
+    let listening =
+        endpoint::listen(args.metering.listen.as_deref(), dir.path(), |note| output.note(note))?;
     let session = Session::run(plan, dir, &around, &mut output)?;
+    drop(listening);
     let completeness = Completeness { gaps: session.missing.clone() };
     let mut checked = Checked { report: None, status: session.status, completeness };
     let mut written = Ok(());

@@ -2,6 +2,7 @@
 
 use super::doctor;
 use super::ending::Ending;
+use super::endpoint;
 use super::output::Output;
 use super::output::exports::Exports;
 use super::prices::Calibration;
@@ -48,7 +49,10 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         hang_after: None,
     };
     let kernel = args.with_kernel.then(KernelWaits::start).transpose()?;
+    let listening =
+        endpoint::listen(args.metering.listen.as_deref(), dir.path(), |note| output.note(note))?;
     let session = Session::run(plan, dir, &around, &mut output)?;
+    drop(listening);
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let mut written = Ok(());
     if !session.ledgers.is_empty() {

@@ -8,6 +8,7 @@ mod demo;
 mod diff;
 mod doctor;
 mod ending;
+mod endpoint;
 mod hang;
 mod live;
 mod load;

@@ -12,12 +12,13 @@ use super::ledgers::Ledgers;
 use super::source::Source;
 use crate::args::TopArgs;
 use crate::ledger_dir::{RunDir, Surroundings};
+use crate::run::endpoint::{self, Serving};
 use crate::run::watch::child::{Child, Program};
 use crate::run::watch::engines::Engines;
 use crate::run::watch::follow::Follow;
 use crate::run::watch::preload::Preload;
 use crate::run::watch::unwatched;
-use lockwright_console::error::{Error, Result};
+use lockwright_console::error::{Error, Result, Severity};
 use lockwright_console::plain;
 use lockwright_report::live::Moment;
 
@@ -38,6 +39,7 @@ pub struct Started {
     output: Arc<Mutex<VecDeque<String>>>,
     dir: RunDir,
     keep: bool,
+    _listening: Option<Serving>,
     _preload: Preload,
 }
 
@@ -65,6 +67,10 @@ impl Started {
         let follow = Follow::of(&args.run);
         let output = Arc::default();
         let mut printed = None;
+        let address = args.metering.listen.as_deref();
+        let listening = endpoint::listen(address, dir.path(), |note| {
+            eprint!("{}", note.render(Severity::Note, false));
+        })?;
         let failed =
             |error: io::Error| Error::new(format!("no pipe for the program's output: {error}"));
         let streams = if has_screen {
@@ -94,6 +100,7 @@ impl Started {
             output,
             dir,
             keep: args.run.keep,
+            _listening: listening,
             _preload: preload,
         })
     }
