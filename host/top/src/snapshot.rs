@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use lockwright_report::live::{Lock, Moment, tree};
 
+use crate::board::LockOrder;
 use crate::cells::{NONE, count, percent, short, time};
 use crate::views::waits;
 
@@ -27,10 +28,17 @@ pub fn text(title: &str, moment: &Moment, most: usize) -> String {
             if rates { ("acq/s", "held%", "waiting") } else { ("acquired", "held", "waited") };
         let counted = [(acquired, 9), ("cont%", 6), (held, 7)];
         let counted = counted.map(|(title, width)| format!("{title:>width$} "));
-        let counted = if moment.is_measured { counted.concat() } else { String::new() };
+        let waits = if rates { "waits/s" } else { "waits" };
+        let counted = match (moment.is_measured, moment.counts_waits) {
+            (true, _) => counted.concat(),
+            (false, true) => format!("{waits:>9} "),
+            (false, false) => String::new(),
+        };
         let _ = writeln!(out, "{counted}{waiting:>8} {:>4}  LOCK", "now");
     }
-    for lock in moment.locks.iter().take(shown) {
+    let mut locks: Vec<&Lock> = moment.locks.iter().collect();
+    locks.sort_by(|a, b| LockOrder::Waiting.compare(a, b, rates));
+    for lock in locks.into_iter().take(shown) {
         let _ = writeln!(out, "{}", line(moment, lock));
     }
     if moment.locks.len() > shown {
@@ -66,9 +74,10 @@ fn line(moment: &Moment, lock: &Lock) -> String {
         Some(rates) => (percent(rates.held), short(rates.waiting)),
         None => (time(lock.totals.hold_ns), time(lock.totals.wait_ns)),
     };
-    let counted = match moment.is_measured {
-        true => format!("{:>9} {part:>6} {held:>7} ", short(acquired)),
-        false => String::new(),
+    let counted = match (moment.is_measured, moment.counts_waits) {
+        (true, _) => format!("{:>9} {part:>6} {held:>7} ", short(acquired)),
+        (false, true) => format!("{:>9} ", short(contended)),
+        (false, false) => String::new(),
     };
     let place = lock.sites.first().map_or("", |site| site.place.text.as_str());
     let place = if place.is_empty() { String::new() } else { format!(": {place}") };

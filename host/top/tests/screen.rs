@@ -205,17 +205,19 @@ fn every_size_and_every_key_can_be_drawn() {
 #[test]
 fn a_snapshot_has_locks_waits_and_findings() {
     let text = snapshot::text("a program", &moment(), 1);
-    let [head, a, more, thread, finding] = places(
+    let [head, b, more, thread, finding] = places(
         &text,
         [
             "a program: 2 threads, in the last 1.0s",
-            "lock_a (mutex): take_a (a.c:1)",
+            "lock_b (mutex): take_b (a.c:1)",
             "... and 1 more (--top 0)",
             "DEADLOCKED: thread 11 (worker11) waits for `lock_b` of 12 for 2.0s; holds lock_a",
             "error[circular-dependency]: deadlocked: two threads wait for each other",
         ],
     );
-    assert!(head < a && a < more && more < thread && thread < finding);
+    assert!(head < b && b < more && more < thread && thread < finding);
     let unmeasured = Moment { is_measured: false, ..moment() };
     assert!(!snapshot::text("", &unmeasured, 0).contains("acq/s"));
+    let waits_only = Moment { counts_waits: true, ..unmeasured };
+    assert!(snapshot::text("", &waits_only, 0).contains("waits/s"));
 }

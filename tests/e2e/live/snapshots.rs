@@ -284,3 +284,29 @@ fn who_is_watched_is_listed() {
     let all: Value = serde_json::from_slice(&list(&["--json", "-"]).stdout).unwrap();
     assert!(all.as_array().unwrap().iter().all(|it| it["pid"] != pid), "it has ended");
 }
+
+/// Two shells that create and remove files in one directory wait for its `i_rwsem` now and then.
+#[test]
+fn the_kernels_own_locks_are_shown() {
+    if crate::outside::by_kernel::traced().is_none() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let line = r#"while test -d "$0"; do :>"$0/$$"; rm "$0/$$"; done"#;
+    let shells: Vec<_> = (0..3)
+        .map(|_| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", line]).arg(scratch.path()).stderr(Stdio::null());
+            Unwatched { child: shell.spawn().unwrap(), scratch: Scratch::new() }
+        })
+        .collect();
+    let has_waits = |moment: &Value| {
+        by(&moment["locks"], "name", "inode->i_rwsem")
+            .is_some_and(|lock| lock["totals"]["contended"].as_u64() > Some(0))
+    };
+    let options = ["--kernel", "--interval", "0.2", "--count", "4"];
+    let moment = until_moment("waits for the directory", &options, has_waits);
+    assert_eq!((&moment["is_measured"], &moment["counts_waits"]), (&false.into(), &true.into()));
+    assert!(moment["interval_ns"].as_u64() > Some(0));
+    drop(shells);
+}

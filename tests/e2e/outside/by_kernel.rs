@@ -18,7 +18,7 @@ mod schema;
 
 /// The tool with its helper in the same directory, if the kernel lets us load BPF programs. Else
 /// the test is skipped; in CI it fails.
-pub(super) fn traced() -> Option<&'static Path> {
+pub fn traced() -> Option<&'static Path> {
     static TOOL: OnceLock<Option<PathBuf>> = OnceLock::new();
     let tool = TOOL.get_or_init(|| {
         let tool = PathBuf::from(tool().get_program());

@@ -18,7 +18,7 @@ use lockwright_console::args::{OutputArgs, seconds};
 /// recording of `top` itself. Looking costs a watched program nothing: its ledger is read.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "lockwright top [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright top [OPTIONS] <PID|LEDGER|RECORDING>\n       lockwright top [OPTIONS] --pid PID"
+    override_usage = "lockwright top [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright top [OPTIONS] <PID|LEDGER|RECORDING>\n       lockwright top [OPTIONS] <--pid PID|--kernel>"
 )]
 #[command(after_long_help = manual::TOP.help())]
 pub struct TopArgs {
@@ -27,6 +27,12 @@ pub struct TopArgs {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), help_heading = "View")]
     #[arg(conflicts_with_all = ["what", "keep", "ledger_dir", "track_allocations"])]
     pub pid: Option<u32>,
+
+    /// Show the kernel's own locks, by its contention events (eBPF): which lock, which caller, which
+    /// waiter. Needs root, or CAP_BPF and CAP_PERFMON.
+    #[arg(long, help_heading = "View")]
+    #[arg(conflicts_with_all = ["what", "pid", "keep", "ledger_dir", "track_allocations"])]
+    pub kernel: bool,
 
     /// Look again every SECONDS. A recording is shown at its own pace, with at most SECONDS between two
     /// moments.
@@ -65,7 +71,7 @@ pub struct TopArgs {
 
     /// The id of a process that is watched; ledger files, or a directory with those of a run; a
     /// recording; or a program to run, looked up in PATH, and its arguments.
-    #[arg(required_unless_present = "pid", trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(required_unless_present_any = ["pid", "kernel"], trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "WHAT", value_hint = clap::ValueHint::CommandWithArguments)]
     pub what: Vec<OsString>,
 }

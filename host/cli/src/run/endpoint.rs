@@ -28,7 +28,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// A text is given again for so long: whoever asks more often learns nothing new, and costs nothing.
 const FRESH: Duration = Duration::from_millis(500);
 
-/// Answers at `address`, if there is one, with what the ledgers of the run in `dir` have. The user is told where, by `note`.
+/// Answers at `address`, if there is one, with what the ledgers of the run in `dir` have. `note` shows the user where.
 ///
 /// # Errors
 /// If that is not possible.

@@ -36,6 +36,7 @@ pub fn of_report(
     let locks: Vec<Lock> = report.locks.iter().map(|lock| lock_of(lock, places)).collect();
     let mut moment = Moment {
         is_measured: !report.processes.is_empty(),
+        counts_waits: !report.processes.is_empty(),
         processes: report.processes.iter().map(process).collect(),
         locks,
         ..Moment::default()

@@ -5,6 +5,7 @@
 
 mod attached;
 mod found;
+mod kernel;
 mod measured;
 mod moment;
 mod places;
@@ -13,6 +14,7 @@ mod tree;
 
 pub use attached::{Looks, of_process};
 pub use found::{add_findings, add_waits};
+pub use kernel::of_kernel;
 pub use measured::{About, of_report};
 pub use moment::{
     Advice, Blame, Finding, Held, Lock, Moment, Place, Process, Rates, Site, Thread, Totals, Wait,

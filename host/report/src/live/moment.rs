@@ -16,6 +16,8 @@ pub struct Moment {
     pub processes: Vec<Process>,
     /// Acquisitions and waits are counted. Without lockmeter they are not.
     pub is_measured: bool,
+    /// Waits are counted, even where acquisitions are not.
+    pub counts_waits: bool,
     /// Orders of locks are checked.
     pub is_checked: bool,
     /// Locks; the one that was waited for longest first.

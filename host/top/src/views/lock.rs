@@ -172,12 +172,16 @@ fn at(place: &Place) -> String {
 
 fn in_all(totals: &Totals, is_measured: bool) -> String {
     let waited = format!("waited {}", time(totals.wait_ns));
-    if !is_measured {
-        return waited;
-    }
     let longest = totals.longest_wait_ns;
     let longest =
         if longest > 0.0 { format!(" (longest {})", time(longest)) } else { String::new() };
+    if !is_measured {
+        let waits = match totals.contended {
+            0 => String::new(),
+            waits => format!(" in {} waits", short(waits as f64)),
+        };
+        return format!("{waited}{waits}{longest}");
+    }
     let held = if totals.hold_ns > 0.0 {
         format!(", held {}", time(totals.hold_ns))
     } else {

@@ -51,6 +51,10 @@ fn columns(board: &Board) -> (Vec<&'static str>, Vec<Constraint>) {
             (held, Constraint::Length(6)),
         ]);
     }
+    let counts_waits = board.now().is_some_and(|moment| moment.counts_waits);
+    if counts_waits && !is_measured {
+        columns.push((if rates { "waits/s" } else { "waits" }, Constraint::Length(8)));
+    }
     columns.extend([
         (if rates { "waiting" } else { "waited" }, Constraint::Length(7)),
         ("now", Constraint::Length(4)),
@@ -82,6 +86,9 @@ fn row<'b>(board: &'b Board, lock: &'b Lock) -> Row<'b> {
             None => time(lock.totals.hold_ns),
         };
         cells.extend([short(acquired), part, held].map(right));
+    }
+    if board.now().is_some_and(|moment| moment.counts_waits) && !is_measured {
+        cells.push(right(short(contended)));
     }
     let (waiting, is_hot) = match rates {
         Some(rates) => (short(rates.waiting), rates.waiting >= HOT),

@@ -1,6 +1,7 @@
 //! `lockwright top`: moments of a program, on a screen or as snapshots.
 
 mod guard;
+mod kernel;
 mod ledgers;
 mod process;
 mod program;
@@ -19,6 +20,7 @@ use super::ending::Ending;
 use super::{doctor, session};
 use crate::args::TopArgs;
 use crate::ledger_dir::{EXTENSION, Surroundings};
+use kernel::KernelLocks;
 use ledgers::Ledgers;
 use lockwright_console::error::Result;
 use process::LookedAt;
@@ -54,6 +56,10 @@ pub fn run(args: TopArgs) -> Result<Ending> {
 
 /// What the command line names, and what it is called.
 fn open(args: &TopArgs, has_screen: bool) -> Result<(String, Box<dyn Source>)> {
+    if args.kernel {
+        let kernel = KernelLocks::open(Duration::from_secs_f64(args.interval))?;
+        return Ok(("the kernel's own locks".to_owned(), Box::new(kernel)));
+    }
     if let Some(pid) = args.pid {
         let (title, looked_at) = LookedAt::open(pid)?;
         return Ok((title, Box::new(looked_at)));

@@ -8,6 +8,7 @@ mod process;
 mod top;
 
 pub use beside::KernelWaits;
+pub use helper::Helper;
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,7 @@ use super::session;
 use super::watch::child::Child;
 use super::watch::signals::Signals;
 use crate::args::MeterArgs;
-use helper::{Counted, Helper};
+use helper::Counted;
 use lockwright_analysis::traced::{Kallsyms, Message, build_futexes, build_kernel};
 use lockwright_console::error::{Error, Result, exit};
 use lockwright_report::lockmeter::view::Compat;
