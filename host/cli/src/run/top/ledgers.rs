@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lockwright_ledger::Ledger;
 use lockwright_report::live::{About, Moment, Places, add_findings, add_waits, of_report};
@@ -27,6 +27,9 @@ use lockwright_console::error::{Error, Result};
 /// The search for findings takes this part of the time at most: a large program's takes long.
 const SEARCH_PART: u32 = 5;
 
+/// A part of a look that takes longer is left out, if the rest has nearly all of it.
+const LONG: Duration = Duration::from_millis(100);
+
 /// The ledgers of a run.
 pub struct Ledgers {
     paths: Vec<PathBuf>,
@@ -37,6 +40,8 @@ pub struct Ledgers {
     policy: Policy,
     /// What was found last.
     found: Option<Found>,
+    /// How long it took to read lockdep's waits.
+    waits_took: Duration,
     /// There was a process at a look.
     has_begun: bool,
 }
@@ -68,6 +73,7 @@ impl Ledgers {
             places: Places::new(),
             policy: Policy::default().with_shipped(),
             found: None,
+            waits_took: Duration::ZERO,
             has_begun: false,
         }
     }
@@ -95,6 +101,17 @@ impl Ledgers {
             false => vec![path.clone()],
         };
         self.paths.iter().flat_map(of).collect()
+    }
+
+    /// Adds the waits that lockdep knows. lockmeter knows them, too, but for joined threads and time limits: where that takes
+    /// long, it does without.
+    fn add_waits(&mut self, moment: &mut Moment, ledgers: &[Ledger], symbols: &AllSymbols<'_>) {
+        if moment.is_measured && self.waits_took > LONG {
+            return;
+        }
+        let began = Instant::now();
+        add_waits(moment, &waiting_now(ledgers, &symbols.each()), &self.places);
+        self.waits_took = began.elapsed();
     }
 
     /// What is wrong; searched for again where more was recorded, and not too often.
@@ -153,7 +170,7 @@ impl Source for Ledgers {
         let about = |pid: u32, tid: u32| about(live.get(&pid).copied(), tid);
         let mut moment = of_report(&report, &self.places, about);
         if ledgers.iter().any(is_checked) {
-            add_waits(&mut moment, &waiting_now(&ledgers, &symbols.each()), &self.places);
+            self.add_waits(&mut moment, &ledgers, &symbols);
             self.search(&ledgers, &symbols);
             if let Some(found) = &self.found {
                 let judged = self.policy.judge(&found.report);

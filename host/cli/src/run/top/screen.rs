@@ -90,7 +90,7 @@ impl Screen {
                 && Instant::now() >= next
                 && !(board.is_paused && is_replay(before.as_ref()))
             {
-                next = Instant::now() + board.interval;
+                let began = Instant::now();
                 is_over = source.is_over();
                 match source.look() {
                     Ok(Some(mut moment)) => {
@@ -119,6 +119,8 @@ impl Screen {
                     }
                     Err(error) => return Err(error),
                 }
+                // A look at a large ledger may take longer than the interval: a third of the time is left free.
+                next = (began + board.interval).max(Instant::now() + began.elapsed() / 2);
                 if is_over {
                     end(board);
                 }
