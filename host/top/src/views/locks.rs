@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::text::Span;
 use ratatui::widgets::{Cell, Row};
 
-use super::page::{self, right};
+use super::page::{self, figure, right, words};
 use crate::board::{Board, LockOrder};
 use crate::cells::{NONE, bars, count, maybe_time, percent, short, time};
 
@@ -39,31 +39,27 @@ fn empty(board: &Board) -> &'static str {
     }
 }
 
-fn columns(board: &Board) -> (Vec<&'static str>, Vec<Constraint>) {
+fn columns(board: &Board) -> (Vec<String>, Vec<Constraint>) {
     let is_measured = board.now().is_some_and(|moment| moment.is_measured);
+    let counts_waits = board.now().is_some_and(|moment| moment.counts_waits);
     let rates = board.shows_rates();
-    let mut columns = vec![("LOCK", Constraint::Min(16)), ("KIND", Constraint::Length(9))];
+    let mut columns =
+        vec![words("LOCK", Constraint::Min(16)), words("KIND", Constraint::Length(9))];
     if is_measured {
         let (acquired, held) = if rates { ("acq/s", "held%") } else { ("acquired", "held") };
-        columns.extend([
-            (acquired, Constraint::Length(8)),
-            ("cont%", Constraint::Length(5)),
-            (held, Constraint::Length(6)),
-        ]);
-    }
-    let counts_waits = board.now().is_some_and(|moment| moment.counts_waits);
-    if counts_waits && !is_measured {
-        columns.push((if rates { "waits/s" } else { "waits" }, Constraint::Length(8)));
+        columns.extend([figure(acquired, 8), figure("cont%", 5), figure(held, 6)]);
+    } else if counts_waits {
+        columns.push(figure(if rates { "waits/s" } else { "waits" }, 8));
     }
     columns.extend([
-        (if rates { "waiting" } else { "waited" }, Constraint::Length(7)),
-        ("now", Constraint::Length(4)),
-        ("HOLDER", Constraint::Length(16)),
+        figure(if rates { "waiting" } else { "waited" }, 7),
+        figure("now", 4),
+        words("HOLDER", Constraint::Length(16)),
     ]);
     if rates {
-        columns.push(("TREND", Constraint::Length(TREND as u16)));
+        columns.push(figure("TREND", TREND as u16));
     } else if is_measured {
-        columns.push(("longest", Constraint::Length(7)));
+        columns.push(figure("longest", 7));
     }
     columns.into_iter().unzip()
 }

@@ -17,6 +17,16 @@ pub fn lines(frame: &mut Frame<'_>, board: &mut Board, lines: Vec<Line<'_>>, are
     frame.render_widget(page.scroll((scroll, 0)), area);
 }
 
+/// The heading of a column of words, and its width.
+pub fn words(heading: &str, width: Constraint) -> (String, Constraint) {
+    (heading.to_owned(), width)
+}
+
+/// The heading of a column of figures, which stand at its right edge, and its width.
+pub fn figure(heading: &str, width: u16) -> (String, Constraint) {
+    (format!("{heading:>0$}", usize::from(width)), Constraint::Length(width))
+}
+
 /// A cell of a figure.
 pub fn right(text: String) -> Cell<'static> {
     Cell::from(Line::from(text).right_aligned())
@@ -26,7 +36,7 @@ pub fn right(text: String) -> Cell<'static> {
 pub fn table(
     frame: &mut Frame<'_>,
     board: &Board,
-    (headings, widths): (Vec<&str>, Vec<Constraint>),
+    (headings, widths): (Vec<String>, Vec<Constraint>),
     rows: Vec<Row<'_>>,
     area: Rect,
 ) {

@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::text::Span;
 use ratatui::widgets::{Cell, Row};
 
-use super::page::{self, right};
+use super::page::{self, figure, right, words};
 use crate::board::Board;
 use crate::cells::{NONE, maybe_time, short};
 
@@ -19,15 +19,16 @@ pub fn draw(frame: &mut Frame<'_>, board: &Board, area: Rect) {
         frame.render_widget("no thread has used a lock yet", area);
         return;
     }
-    let mut columns = vec![("TID", Constraint::Length(8)), ("NAME", Constraint::Length(16))];
+    let mut columns =
+        vec![words("TID", Constraint::Length(8)), words("NAME", Constraint::Length(16))];
     if is_measured {
-        columns.push(("acq/s", Constraint::Length(6)));
+        columns.push(figure("acq/s", 6));
     }
     columns.extend([
-        ("HOLDS", Constraint::Fill(2)),
-        ("for", Constraint::Length(6)),
-        ("DOES", Constraint::Fill(3)),
-        ("WHERE", Constraint::Fill(3)),
+        words("HOLDS", Constraint::Fill(2)),
+        figure("for", 6),
+        words("DOES", Constraint::Fill(3)),
+        words("WHERE", Constraint::Fill(3)),
     ]);
     page::table(frame, board, columns.into_iter().unzip(), rows, area);
 }
