@@ -28,9 +28,13 @@ pub mod file;
 #[cfg(feature = "reader")]
 pub mod live;
 #[cfg(feature = "reader")]
+mod part_copy;
+#[cfg(feature = "reader")]
 pub mod reader;
 
 pub use layout::{FORMAT_VERSION, Header, MAGIC, TableId};
+#[cfg(feature = "reader")]
+pub use part_copy::Growth;
 #[cfg(feature = "reader")]
 pub use reader::{GeneratedCode, Ledger, OpenError, Peek};
 pub use writer::Writer;

@@ -203,7 +203,7 @@ pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
 }
 
 /// Opens a regular file: what else there may be under a ledger's name is none.
-fn open_file(path: &Path) -> Result<File, OpenError> {
+pub(crate) fn open_file(path: &Path) -> Result<File, OpenError> {
     file::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidInput => OpenError::NotALedger,
         _ => error.into(),

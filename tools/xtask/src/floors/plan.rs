@@ -200,7 +200,7 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &[],
         floors: &[
-            &["claims", "live"],
+            &["claims", "live", "part_copy"],
             &["reader", "writer"],
             &["numbered", "rows"],
             &["file", "histogram", "layout", "readers_word", "site"],
