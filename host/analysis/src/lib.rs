@@ -23,6 +23,7 @@ mod recording;
 pub mod signal;
 pub mod symbolize;
 pub mod traced;
+pub mod under_way;
 pub(crate) mod view;
 
 pub use analyse::{analyse, analyse_with, waiting_now};

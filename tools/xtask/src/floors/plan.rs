@@ -86,7 +86,7 @@ pub const CRATES: &[Crate] = &[
             "lockwright-measure",
         ],
         floors: &[
-            &["class_ops"],
+            &["class_ops", "under_way"],
             &["traced"],
             &["attached", "lockmeter", "merge"],
             &["analyse"],

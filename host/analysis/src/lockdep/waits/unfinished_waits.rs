@@ -28,7 +28,25 @@ pub fn find(view: &ProcessView<'_, '_>, process: usize) -> Vec<Waiting> {
     if end.is_exit() || end == ProcessEnd::Exec || has_called_exec(view.sources.ledgers, ledger) {
         return Vec::new();
     }
-    let mut waiters: Vec<&Thread> = view.model.threads().filter(|row| waits(row)).collect();
+    described(view, process, view.model.threads().filter(|row| waits(row)).collect())
+}
+
+/// As [`find`], of the threads alone that `is_wanted` is true of; the process runs.
+pub fn find_of(
+    view: &ProcessView<'_, '_>,
+    process: usize,
+    is_wanted: impl Fn(&Thread) -> bool,
+) -> Vec<Waiting> {
+    let waiters = view.model.threads().filter(|row| waits(row) && is_wanted(row));
+    described(view, process, waiters.collect())
+}
+
+/// Waits in order of the threads' creation.
+fn described(
+    view: &ProcessView<'_, '_>,
+    process: usize,
+    mut waiters: Vec<&Thread>,
+) -> Vec<Waiting> {
     waiters.sort_by_key(|row| view.model.number(row.id));
     let refs: Vec<LockRef> = waiters
         .iter()
