@@ -6,6 +6,7 @@ mod coverage_json;
 pub mod glob;
 pub mod html;
 pub mod json;
+pub mod kinds_page;
 pub mod listing;
 pub mod live;
 pub mod lockmeter;

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::message::Message;
+use crate::kinds_page::section;
 use lockwright_analysis::finding::Kind;
-
-static PAGE: &str = include_str!("report-kinds.md");
 
 /// reportingDescriptor (3.49).
 #[derive(Serialize)]
@@ -30,7 +29,7 @@ pub fn index(kind: Kind) -> usize {
 
 fn descriptor(kind: Kind) -> Descriptor {
     let id = kind.name();
-    let section = section(id);
+    let section = section(id).unwrap_or_default();
     let first = section.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     let sentence = first.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned();
     Descriptor {
@@ -46,16 +45,6 @@ fn descriptor(kind: Kind) -> Descriptor {
 fn name(id: &str) -> String {
     let name: String = id.split('-').map(capitalised).collect();
     if id.contains('-') { name } else { name + "Lock" }
-}
-
-/// The page's section on a kind, without its comments.
-fn section(id: &str) -> String {
-    let heading = format!("\n### {id}\n");
-    let text = PAGE.split_once(&heading).map_or("", |(_, text)| text);
-    let end = text.find("\n### ").into_iter().chain(text.find("\n## ")).min().unwrap_or(text.len());
-    let lines = text[..end].lines().filter(|line| !line.starts_with("<!--"));
-    let text = lines.collect::<Vec<_>>().join("\n");
-    text.trim().replace("\n\n\n", "\n\n")
 }
 
 fn capitalised(word: &str) -> String {

@@ -71,7 +71,7 @@ pub const CRATES: &[Crate] = &[
             &["attached", "lockmeter", "verdict"],
             &["text", "coverage_json"],
             &["listing"],
-            &["prose", "glob"],
+            &["prose", "glob", "kinds_page"],
         ],
     },
     Crate {
