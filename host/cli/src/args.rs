@@ -1,6 +1,7 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
+mod live;
 mod program;
 mod swap;
 mod top;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use live::{LiveArgs, OnDeadlock, TimeArgs};
 pub use lockwright_console::args::{Colour, OutputArgs};
 pub use program::{HoldTiming, MeteringArgs, RunArgs};
 pub use swap::SwapArgs;
@@ -19,7 +21,6 @@ pub use tune::{MetricArgs, Pattern, TuneArgs};
 
 use crate::manual;
 use lockwright_analysis::finding::Grade;
-use lockwright_console::args::seconds;
 use lockwright_console::error::exit;
 use lockwright_report::listing::Listing;
 use lockwright_report::lockmeter::diff::FailIf;
@@ -122,8 +123,12 @@ pub struct CheckArgs {
     /// Inspect running process PID without stopping it: which thread waits for which, and whether
     /// the wait can end. Lock orders that could deadlock at another time are not visible.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
-    #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects"])]
+    #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects", "open", "live", "on_finding", "abort_on", "wait_threshold", "interval", "seconds"])]
     pub pid: Option<u32>,
+
+    /// Print what KIND of finding, or a grade, means, why, and how to mend it; run nothing.
+    #[arg(long, value_name = "KIND", exclusive = true, help_heading = "Findings")]
+    pub explain: Option<String>,
 
     /// Where the report goes.
     #[command(flatten)]
@@ -149,15 +154,25 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub checkers: CheckersArgs,
 
+    /// What findings lead to.
+    #[command(flatten)]
+    pub live: LiveArgs,
+
+    /// What is watched in time.
+    #[command(flatten)]
+    pub time: TimeArgs,
+
     /// The program to run, looked up in PATH, and its arguments.
-    #[arg(required_unless_present = "pid", trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(required_unless_present_any = ["pid", "explain"], trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
 }
 
 /// What is of programs that lockwright starts with its library.
-const PRELOADED: [&str; 15] = [
+const PRELOADED: [&str; 17] = [
     "html",
+    "open",
+    "wait_threshold",
     "allow_incomplete",
     "sort",
     "min_con",
@@ -194,32 +209,21 @@ pub struct MeterArgs {
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
     pub kernel: bool,
 
-    /// With --kernel: every SECONDS show the waits since the last time, as `top` does, and the
-    /// whole at the end.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "kernel")]
-    #[arg(help_heading = "By the kernel", conflicts_with_all = ["pid", "system"])]
-    pub interval: Option<f64>,
-
     /// Measure the futexes of running process PID by its system calls (eBPF), until it ends or
     /// until Ctrl-C: which lock, where threads waited, which thread woke them. Needs the same rights
     /// as --kernel.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
-    #[arg(help_heading = "By the kernel", conflicts_with_all = PRELOADED, conflicts_with = "program")]
+    #[arg(help_heading = "By the kernel", conflicts_with_all = PRELOADED, conflicts_with_all = ["program", "interval"])]
     pub pid: Option<u32>,
 
     /// Measure the futexes of all processes, as --pid does for one.
-    #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
+    #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED, conflicts_with = "interval")]
     pub system: bool,
 
     /// Measure the PROGRAM's locks and the kernel locks that its threads wait for, and show all in
     /// one table. Needs the same rights as --kernel.
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = ["traced", "compat"])]
     pub with_kernel: bool,
-
-    /// End a measurement by the kernel after SECONDS.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "traced")]
-    #[arg(help_heading = "By the kernel")]
-    pub seconds: Option<f64>,
 
     /// Where the report goes.
     #[command(flatten)]
@@ -244,6 +248,10 @@ pub struct MeterArgs {
     /// How the program is run.
     #[command(flatten)]
     pub run: RunArgs,
+
+    /// What is watched in time.
+    #[command(flatten)]
+    pub time: TimeArgs,
 
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required_unless_present = "traced", trailing_var_arg = true, help_heading = "Arguments")]
@@ -290,6 +298,14 @@ pub struct BothArgs {
     #[command(flatten)]
     pub checkers: CheckersArgs,
 
+    /// What findings lead to.
+    #[command(flatten)]
+    pub live: LiveArgs,
+
+    /// What is watched in time.
+    #[command(flatten)]
+    pub time: TimeArgs,
+
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
@@ -303,6 +319,10 @@ pub struct BothArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::REPORT.help())]
 pub struct ReportArgs {
+    /// Print what KIND of finding, or a grade, means, why, and how to mend it; read nothing.
+    #[arg(long, value_name = "KIND", exclusive = true, help_heading = "Findings")]
+    pub explain: Option<String>,
+
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -332,7 +352,7 @@ pub struct ReportArgs {
     pub listing: ListingArgs,
 
     /// Ledger files, or directories with ledgers of one run.
-    #[arg(required = true, help_heading = "Arguments", value_name = "LEDGER", value_hint = clap::ValueHint::AnyPath)]
+    #[arg(required_unless_present = "explain", help_heading = "Arguments", value_name = "LEDGER", value_hint = clap::ValueHint::AnyPath)]
     pub ledgers: Vec<PathBuf>,
 }
 
@@ -486,6 +506,11 @@ pub struct PageArgs {
     /// source lines, drawings and tables. The page fetches nothing.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub html: Option<PathBuf>,
+
+    /// Open the page of --html in a browser (xdg-open) after the report. Without --html the page
+    /// goes to a new file in the directory for temporary files, and stays there.
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// What is missing, and what that decides.
@@ -675,11 +700,13 @@ impl ListingArgs {
 #[command(next_help_heading = "Run")]
 pub struct CheckersArgs {
     /// What to do with a process that has really deadlocked, or whose threads all wait for each other
-    /// for ever, after the report. The tool does nothing as long as the process may continue: while
+    /// for ever, after the report: `kill` it, leave it and only `report` that, `abort` it with a core
+    /// file, or leave it and run COMMAND (by /bin/sh) with the deadlock as a JSON object on its
+    /// standard input. The tool does nothing as long as the process may continue: while
     /// another thread runs or sleeps with a timeout, while a timer is armed, or if one thread unlocks
     /// what another locked. If input or a signal with a handler may still come, a deadlock has to stand
     /// for half a minute, and a process whose threads all wait is left alone.
-    #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
+    #[arg(long, value_name = "kill|report|abort|exec:COMMAND", default_value = "kill")]
     pub on_deadlock: OnDeadlock,
 
     /// Report a hang if a lock holder has been running for SECONDS while others wait, without taking
@@ -699,17 +726,6 @@ impl CheckersArgs {
     pub fn hang_after(&self) -> Option<std::time::Duration> {
         self.hang_after.map(|seconds| std::time::Duration::from_secs(seconds.into()))
     }
-}
-
-/// What to do with a process that has deadlocked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OnDeadlock {
-    /// End it (SIGKILL).
-    Kill,
-    /// Leave it hanging, for a debugger or until the user ends it.
-    Report,
-    /// End it with SIGABRT, so that it can leave a core file.
-    Abort,
 }
 
 #[cfg(test)]

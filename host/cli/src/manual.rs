@@ -124,6 +124,19 @@ pub const CHECK: Manual = Manual {
             "lockwright check --baseline locks.json --write-baseline locks.json -- ./tests",
             "Fail because of new findings only, and know them from then on.",
         ),
+        (
+            "lockwright check --live --wait-threshold 500ms -- ./server",
+            "Show findings and long waits while the server runs: docs/live.md.",
+        ),
+        (
+            "lockwright check --live --on-finding 'jq -r .title >> locks.txt' -- ./server",
+            "Run a command for each finding, which it gets as JSON.",
+        ),
+        (
+            "lockwright check --abort-on likely -- ./tests",
+            "In CI: end the run at the first finding.",
+        ),
+        ("lockwright check --explain lost-wakeup", "What a kind of finding means."),
         ("lockwright check --pid 4242", "Why a process hangs that runs already: docs/attach.md."),
     ],
     exit_status: &[PROGRAMS_OWN, FINDING, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
@@ -171,6 +184,14 @@ pub const METER: Manual = Manual {
             "lockwright meter --listen 127.0.0.1:9464 -- ./server",
             "Give the counters to Prometheus while the server runs: docs/top.md.",
         ),
+        (
+            "lockwright meter --interval 10 --wait-threshold 1s -- ./server",
+            "A line every 10 s, and each wait longer than 1 s with its holder: docs/live.md.",
+        ),
+        (
+            "lockwright meter --seconds 30 --open -- ./server",
+            "End it after 30 s, and open the page.",
+        ),
         ("lockwright meter --kernel --seconds 10", "The kernel's own locks: docs/kernel.md."),
         ("lockwright meter --kernel --interval 2", "The same as `top` shows processes, to Ctrl-C."),
         (
@@ -191,6 +212,10 @@ pub const RUN: Manual = Manual {
         (
             "lockwright run --html locks.html -- ./server --port 8080",
             "Also write both reports as one page for a browser.",
+        ),
+        (
+            "lockwright run --live --interval 10 -- ./server",
+            "Show findings at once, and a line every 10 s: docs/live.md.",
         ),
         (
             "lockwright run --json locks.json -- make test",

@@ -11,13 +11,14 @@ use crate::prose::action::phrase;
 use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
-use lockwright_analysis::finding::futex::FutexWait;
+use crate::waiting_json::{LongWaitOut, WaitingOut};
 use lockwright_analysis::finding::{
-    Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, Origin, Process, Report, Step,
-    StuckSignaller, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
+    Finding, Frame, Grade, HeldLock, Kind, LockInfo, Origin, Process, Report, Step, Summary,
+    ThreadInfo, Unwatched,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::Run;
+use lockwright_analysis::under_way::LongWait;
 use lockwright_console::plain;
 
 /// Value of `schema`.
@@ -44,6 +45,9 @@ struct Document<'r> {
     suppressions: Vec<Suppression<'r>>,
     suppressed: Suppressed,
     baseline: Option<Compared<'r>>,
+    /// Where waits were looked at while the program ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    long_waits: Option<Vec<LongWaitOut<'r>>>,
     /// Where the run was measured, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     meter: Option<lockmeter::json::Document<'r>>,
@@ -140,42 +144,6 @@ impl<'r> StepOut<'r> {
     }
 }
 
-/// A thread that was still waiting.
-#[derive(Serialize)]
-struct WaitingOut<'r> {
-    pid: u32,
-    process: usize,
-    thread: &'r ThreadInfo,
-    kind: WaitsFor,
-    action: String,
-    lock: Option<&'r LockInfo>,
-    joined: Option<&'r ThreadInfo>,
-    timed: bool,
-    stack: &'r [Frame],
-    holders: &'r [Holder],
-    signallers: &'r [StuckSignaller],
-    futex: Option<&'r FutexWait>,
-}
-
-impl<'r> WaitingOut<'r> {
-    fn new(waiting: &'r Waiting) -> Self {
-        Self {
-            pid: waiting.pid,
-            process: waiting.process,
-            thread: &waiting.thread,
-            kind: waiting.kind,
-            action: phrase(waiting.action),
-            lock: waiting.lock.as_ref(),
-            joined: waiting.joined.as_ref(),
-            timed: waiting.timed,
-            stack: &waiting.stack,
-            holders: &waiting.holders,
-            signallers: &waiting.signallers,
-            futex: waiting.futex.as_ref(),
-        }
-    }
-}
-
 /// How many findings are suppressed, by the origin of the rule.
 #[derive(Serialize)]
 struct Suppressed {
@@ -226,28 +194,34 @@ pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
 
 /// As [`render_with`], with the verdicts of the user's files.
 pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> String {
-    plain::json_text(&document(judged, metered, None))
+    plain::json_text(&document(judged, Besides { metered, ..Besides::default() }))
 }
 
-/// As [`render_judged`], written out as it is made, and with the runs that the findings are of if they
-/// are of several.
+/// What a document has besides findings, where there is such.
+#[derive(Clone, Copy, Default)]
+pub struct Besides<'r> {
+    /// What was measured in the same run.
+    pub metered: Option<&'r MeterReport>,
+    /// The runs that the findings are of if they are of several.
+    pub runs: Option<&'r [Run]>,
+    /// Waits that were long.
+    pub long_waits: Option<&'r [LongWait]>,
+}
+
+/// As [`render_judged`], written out as it is made.
 ///
 /// # Errors
 /// If `out` cannot be written to.
 pub fn write_judged(
     judged: &Judged<'_>,
-    metered: Option<&MeterReport>,
-    runs: Option<&[Run]>,
+    besides: Besides<'_>,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    plain::write_json(&document(judged, metered, runs), out)
+    plain::write_json(&document(judged, besides), out)
 }
 
-fn document<'r>(
-    judged: &'r Judged<'_>,
-    metered: Option<&'r MeterReport>,
-    runs: Option<&'r [Run]>,
-) -> Document<'r> {
+fn document<'r>(judged: &'r Judged<'_>, besides: Besides<'r>) -> Document<'r> {
+    let Besides { metered, runs, long_waits } = besides;
     let report = judged.report;
     let rule = |(rule, matched)| Suppression::new(rule, Some(matched));
     Document {
@@ -270,6 +244,65 @@ fn document<'r>(
             default: judged.suppressed_by(Source::Default),
         },
         baseline: judged.baseline.map(|file| Compared { file, gone: &judged.gone }),
-        meter: metered.map(lockmeter::json::Document::new),
+        long_waits: long_waits.map(|waits| waits.iter().map(LongWaitOut::new).collect()),
+        meter: metered.map(|report| lockmeter::json::Document::new(report, None)),
     }
+}
+
+/// What a command of the user's is started for (docs/live.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// Something was found.
+    Finding,
+    /// A process has deadlocked.
+    Deadlock,
+    /// What was found has another grade in view of the whole run.
+    Regraded,
+    /// What was found is none in view of the whole run.
+    Retracted,
+    /// A wait lasts long.
+    LongWait,
+}
+
+/// A finding and the process that it is of.
+#[derive(Serialize)]
+struct FindingEvent<'r> {
+    event: Event,
+    exe: Option<&'r str>,
+    command: Option<&'r [String]>,
+    #[serde(flatten)]
+    finding: JudgedFinding<'r>,
+}
+
+/// A finding of a judged report as an object in a line.
+pub fn finding_event(event: Event, judged: &Judged<'_>, finding: &Finding) -> String {
+    let standing = judged.all().find(|(other, _)| std::ptr::eq(*other, finding));
+    let none = Standing { suppressed: None, baseline: None };
+    let process = judged.report.process_of(finding);
+    one_line(&FindingEvent {
+        event,
+        exe: process.map(|process| process.exe.as_str()),
+        command: process.map(|process| process.command.as_slice()),
+        finding: JudgedFinding::new((finding, standing.map_or(&none, |(_, standing)| standing))),
+    })
+}
+
+/// A long wait.
+#[derive(Serialize)]
+struct WaitEvent<'r> {
+    event: Event,
+    #[serde(flatten)]
+    wait: LongWaitOut<'r>,
+}
+
+/// A long wait as an object in a line.
+pub fn wait_event(wait: &LongWait) -> String {
+    one_line(&WaitEvent { event: Event::LongWait, wait: LongWaitOut::new(wait) })
+}
+
+fn one_line(object: &impl Serialize) -> String {
+    // What is printed is made of strings, numbers and their lists.
+    let text = serde_json::to_string(object).expect("an object with names for keys");
+    plain::json(text) + "\n"
 }

@@ -16,3 +16,4 @@ pub mod sarif;
 pub mod text;
 pub mod traced;
 pub mod verdict;
+mod waiting_json;

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod errors;
 pub mod forked_child;
 pub mod instructions;
+pub mod live;
 pub mod lockmeter_faults;
 pub mod man_pages;
 pub mod merge;

@@ -14,7 +14,7 @@ use crate::executable;
 use crate::harness::{Run, Scratch, program, run, skip, tool};
 
 #[path = "../../../host/report/tests/schema/mod.rs"]
-mod schema;
+pub(crate) mod schema;
 
 /// The tool with its helper in the same directory, if the kernel lets us load BPF programs. Else
 /// the test is skipped; in CI it fails.

@@ -4,6 +4,7 @@ use super::check::{self, Checked};
 use super::doctor;
 use super::ending::Ending;
 use super::endpoint;
+use super::live::{Why, Wishes};
 use super::meter;
 use super::output::Output;
 use super::output::exports::Exports;
@@ -37,15 +38,21 @@ pub fn run(args: BothArgs) -> Result<Ending> {
             allocations: args.run.track_allocations,
         },
         args: &args.run,
-        on_deadlock: args.checkers.on_deadlock,
+        wishes: Wishes {
+            findings: &args.live,
+            time: &args.time,
+            on_deadlock: &args.checkers.on_deadlock,
+        },
         hang_after: args.checkers.hang_after(),
     };
     let listening =
         endpoint::listen(args.metering.listen.as_deref(), dir.path(), |note| output.note(note))?;
-    let session = Session::run(plan, dir, &around, &mut output)?;
+    let mut session = Session::run(plan, dir, &around, &mut output)?;
     drop(listening);
     let completeness = Completeness { gaps: session.missing.clone() };
-    let mut checked = Checked { report: None, status: session.status, completeness };
+    let own = session.ending();
+    let is_aborted = session.live.stopped() == Some(Why::Finding);
+    let mut checked = Checked { report: None, own, is_aborted, completeness };
     let mut written = Ok(());
     if !session.ledgers.is_empty() {
         let prices = session.prices();
@@ -55,7 +62,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
         session.busy.tell(&mut found);
-        session.deadlocks.tell(&mut found);
+        session.live.deadlocks.tell(&mut found);
         found.summary.completeness.gaps.append(&mut checked.completeness.gaps);
         checked.completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);
@@ -64,23 +71,28 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         // The first report has said it, if so.
         measured.explained = true;
         let view = View { processes: false, ..args.view.view(args.metering.instances) };
+        let long_waits = session.live.long_waits(&check::tokens(&found));
         let files = {
             let judged = output.verdicts.judge(&found);
             let findings = Findings::new(&judged, output.verdicts.all)
                 .of(&session.ledgers, &symbols)
-                .with(Some(&measured));
+                .with(Some(&measured))
+                .with_long_waits(long_waits.as_deref());
             output.sinks.write_files(&findings)
         };
         // The measurement tells it, with times.
         found.waiting.clear();
         let done = [
             check::show(&found, &session, &mut output),
-            output.add(&Measurement { report: &measured, view, kernel: None }),
+            output.add(&Measurement { report: &measured, view, kernel: None, long_waits: None }),
             exports.write(&measured),
         ];
-        written = output.all(files.into_iter().chain(done));
+        let late = session.live.add_late(&mut output);
+        session.live.conclude(&found, &output);
+        written = output.all(files.into_iter().chain(done).chain([late]));
         checked.report = Some(found);
     }
+    session.live.finish(&output);
     session.end(written.is_ok(), &output);
     written.map(|()| checked.ending(&args.verdict, args.whole, &output))
 }

@@ -1,17 +1,18 @@
 //! `lockwright check`: run, watch, report.
 
 use std::io::IsTerminal;
-use std::process::ExitStatus;
 
 use lockwright_ledger::Ledger;
 
 use super::attach;
 use super::doctor;
 use super::ending::Ending;
+use super::live::{Why, Wishes};
 use super::output::Output;
 use super::prices::Calibration;
 use super::prices::counts::Counts;
 use super::session::{self, Plan, Session};
+use super::usage::explain;
 use super::watch::child::Program;
 use super::watch::engines::Engines;
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
@@ -23,8 +24,7 @@ use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::progress::{Progress, Silent};
-use lockwright_console::error::{Error, Result};
-use lockwright_report::prose::told;
+use lockwright_console::error::Result;
 use lockwright_report::reports::Findings;
 
 /// Runs the command.
@@ -32,6 +32,9 @@ use lockwright_report::reports::Findings;
 /// # Errors
 /// If the program cannot be run, or not be watched.
 pub fn run(args: CheckArgs) -> Result<Ending> {
+    if let Some(kind) = &args.explain {
+        return explain::run(kind);
+    }
     if let Some(pid) = args.pid {
         return attach::run(pid, &args.output, &args.verdict);
     }
@@ -39,7 +42,9 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
-    let checked = check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
+    let wishes =
+        Wishes { findings: &args.live, time: &args.time, on_deadlock: &args.checkers.on_deadlock };
+    let checked = check(&program, &args.run, &args.checkers, wishes, dir, &around, &mut output)?;
     Ok(checked.ending(&args.verdict, args.whole, &output))
 }
 
@@ -48,8 +53,10 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
 pub struct Checked {
     /// The whole report; `None` if the program failed by itself before it could be watched.
     pub report: Option<Report>,
-    /// How the program ended.
-    pub status: ExitStatus,
+    /// How to end, if nothing was found.
+    pub own: Ending,
+    /// The run was ended because of a finding.
+    pub is_aborted: bool,
     /// Whether it was watched whole.
     pub completeness: Completeness,
 }
@@ -57,7 +64,10 @@ pub struct Checked {
 impl Checked {
     /// How to end in view of that.
     pub fn ending(&self, args: &VerdictArgs, whole: WholeArgs, output: &Output) -> Ending {
-        let own = Ending::of_program(self.status);
+        let own = self.own;
+        if self.is_aborted && args.exit_code != 0 {
+            return Ending::Code(args.exit_code);
+        }
         let with = |report| own.with_findings(output.judge(report).counted(), args);
         self.report.as_ref().map_or(own, with).with_gaps(&self.completeness, whole)
     }
@@ -71,6 +81,7 @@ pub fn check(
     program: &Program,
     args: &RunArgs,
     checkers: &CheckersArgs,
+    wishes: Wishes<'_>,
     dir: RunDir,
     around: &Surroundings,
     output: &mut Output,
@@ -82,10 +93,10 @@ pub fn check(
         bounces: false,
         allocations: args.track_allocations,
     };
-    let (on_deadlock, hang_after) = (checkers.on_deadlock, checkers.hang_after());
-    let plan = Plan { program, engines, args, on_deadlock, hang_after };
-    let session = Session::run(plan, dir, around, output)?;
-    let status = session.status;
+    let plan = Plan { program, engines, args, wishes, hang_after: checkers.hang_after() };
+    let mut session = Session::run(plan, dir, around, output)?;
+    let own = session.ending();
+    let is_aborted = session.live.stopped() == Some(Why::Finding);
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let (mut report, mut written) = (None, Ok(()));
     if !session.ledgers.is_empty() {
@@ -95,25 +106,35 @@ pub fn check(
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
         session.busy.tell(&mut found);
-        session.deadlocks.tell(&mut found);
+        session.live.deadlocks.tell(&mut found);
         found.summary.completeness.gaps.append(&mut completeness.gaps);
         completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices(), session.cpu_ns);
         }
+        let long_waits = session.live.long_waits(&tokens(&found));
         let files = {
             let judged = output.verdicts.judge(&found);
-            let findings =
-                Findings::new(&judged, output.verdicts.all).of(&session.ledgers, &symbols);
+            let findings = Findings::new(&judged, output.verdicts.all)
+                .of(&session.ledgers, &symbols)
+                .with_long_waits(long_waits.as_deref());
             output.sinks.write_files(&findings)
         };
         let shown = show(&found, &session, output);
-        written = output.all(files.into_iter().chain([shown]));
+        let late = session.live.add_late(output);
+        session.live.conclude(&found, output);
+        written = output.all(files.into_iter().chain([shown, late]));
         report = Some(found);
     }
+    session.live.finish(output);
     session.end(written.is_ok(), output);
-    written.map(|()| Checked { report, status, completeness })
+    written.map(|()| Checked { report, own, is_aborted, completeness })
+}
+
+/// What the ledgers of a report's processes are known by.
+pub fn tokens(report: &Report) -> Vec<u64> {
+    report.processes.iter().map(|process| process.token).collect()
 }
 
 /// What is wrong, as the ledgers tell. Shows on a terminal how far it is.
@@ -142,24 +163,23 @@ pub fn add_cost(report: &mut Report, prices: Option<Calibration>, program_ns: f6
 /// # Errors
 /// If a file cannot be written.
 pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Result<()> {
-    let deadlocks = &session.deadlocks;
-    let untold = |finding: &Finding| !deadlocks.has_told(report, finding);
+    let (told, is_live) = (session.live.told(), session.live.is_searched());
+    let outcome = told.outcome(report);
+    let untold = |finding: &Finding| outcome.shows(report, finding);
     let judged = output.verdicts.judge(report);
     let findings = Findings::new(&judged, output.verdicts.all);
-    let shown = if !output.sinks.is_on_stderr() {
+    let has_all = if is_live { output.sinks.is_in_file() } else { !output.sinks.is_on_stderr() };
+    let shown = if has_all {
         output.sinks.show(&findings)
-    } else if judged.counted().any(untold) || !deadlocks.any_told() {
-        output.sinks.show(&findings.telling(&untold, deadlocks.any_told()))
+    } else if is_live {
+        // What was shown then is counted here.
+        let findings = findings.telling(&untold, !told.is_empty()).after(told.len());
+        output.sinks.show(&findings)
+    } else if judged.counted().any(untold) || told.is_empty() {
+        output.sinks.show(&findings.telling(&untold, !told.is_empty()))
     } else {
         Ok(())
     };
-    for finding in deadlocks.ended(report) {
-        output.note(&Error::new(format!(
-            "process {}: the deadlock that was reported while the program ran has ended: {}",
-            finding.pid,
-            told(finding).title
-        )));
-    }
     let rest = output.finish(report, &session.ledgers);
     output.all([shown].into_iter().chain(rest))
 }

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use super::live::Wishes;
 use super::{self as run, Ending, Output, Program};
-use crate::args::DemoArgs;
+use crate::args::{DemoArgs, LiveArgs, TimeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
 use lockwright_analysis::finding::{Grade, Kind, Report};
 use lockwright_console::error::{Error, Result};
@@ -46,7 +47,10 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
             .help("free some space there, or choose another place with --ledger-dir DIR")
     })?;
     let program = Program { argv: vec![file.clone().into()], file };
-    let checked = run::check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
+    let (live, time) = (LiveArgs::default(), TimeArgs::default());
+    let wishes = Wishes { findings: &live, time: &time, on_deadlock: &args.checkers.on_deadlock };
+    let checked =
+        run::check(&program, &args.run, &args.checkers, wishes, dir, &around, &mut output)?;
     let found = checked.report.as_ref().is_some_and(has_planted);
     if !found {
         output.warn(

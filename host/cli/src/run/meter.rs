@@ -3,6 +3,7 @@
 use super::doctor;
 use super::ending::Ending;
 use super::endpoint;
+use super::live::Wishes;
 use super::output::Output;
 use super::output::exports::Exports;
 use super::prices::Calibration;
@@ -10,7 +11,7 @@ use super::prices::cost_file;
 use super::session::{self, Plan, Session};
 use super::traced::{self, KernelWaits};
 use super::watch::engines::Engines;
-use crate::args::{MeterArgs, OnDeadlock};
+use crate::args::{LiveArgs, MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::Recording;
 use lockwright_analysis::all_symbols::AllSymbols;
@@ -44,14 +45,18 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
             allocations: args.run.track_allocations,
         },
         args: &args.run,
-        // Nobody looks for any.
-        on_deadlock: OnDeadlock::Report,
+        // Nobody looks for findings.
+        wishes: Wishes {
+            findings: &LiveArgs::default(),
+            time: &args.time,
+            on_deadlock: &OnDeadlock::Report,
+        },
         hang_after: None,
     };
     let kernel = args.with_kernel.then(KernelWaits::start).transpose()?;
     let listening =
         endpoint::listen(args.metering.listen.as_deref(), dir.path(), |note| output.note(note))?;
-    let session = Session::run(plan, dir, &around, &mut output)?;
+    let mut session = Session::run(plan, dir, &around, &mut output)?;
     drop(listening);
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let mut written = Ok(());
@@ -68,16 +73,20 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         });
         let waits = kernel.as_ref().map(|(kernel, futexes)| every_wait(&measured, futexes, kernel));
         let kernel = kernel.as_ref().map(|(kernel, _)| kernel).zip(waits.as_deref());
+        let tokens: Vec<u64> = measured.processes.iter().map(|it| it.token).collect();
+        let long_waits = session.live.long_waits(&tokens);
         let report = Measurement {
+            long_waits: long_waits.as_deref(),
             report: &measured,
             view: args.view.view(args.metering.instances),
             kernel: kernel.map(|(kernel, waits)| KernelToo { waits, kernel }),
         };
         let files = output.write_files(&report);
-        let done = [output.add(&report), exports.write(&measured)];
+        let done =
+            [output.add(&report), exports.write(&measured), session.live.add_late(&mut output)];
         written = output.all(files.into_iter().chain(done));
     }
-    let ending = Ending::of_program(session.status).with_gaps(&completeness, args.whole);
+    let ending = session.ending().with_gaps(&completeness, args.whole);
     session.end(written.is_ok(), &output);
     written.map(|()| ending)
 }

@@ -7,6 +7,7 @@ use super::ending::Ending;
 use super::output::Output;
 use super::output::exports::Exports;
 use super::prices::cost_file;
+use super::usage::explain;
 use super::watch::end_file;
 use super::watch::generated_code;
 use super::watch::unwatched;
@@ -27,6 +28,9 @@ use lockwright_report::reports::{Findings, Measurement};
 /// # Errors
 /// If no ledger can be read, or the report not be written.
 pub fn run(args: &ReportArgs) -> Result<Ending> {
+    if let Some(kind) = &args.explain {
+        return explain::run(kind);
+    }
     let paths = load::expand(&args.ledgers)?;
     let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
@@ -72,7 +76,12 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     });
     let mut view = args.view.view(args.instances);
     view.processes = found.is_none();
-    let measurement = measured.as_ref().map(|report| Measurement { report, view, kernel: None });
+    let measurement = measured.as_ref().map(|report| Measurement {
+        report,
+        view,
+        kernel: None,
+        long_waits: None,
+    });
     let mut done = Vec::new();
     if let Some(found) = &found {
         let judged = output.verdicts.judge(found);

@@ -10,9 +10,9 @@ use std::time::Duration;
 use lockwright_ledger::Ledger;
 
 use super::clocks::{cpu_of_children_ns, monotonic_ns};
-use super::hang::asleep::AsleepProcesses;
+use super::ending::Ending;
 use super::hang::busy::BusyThreads;
-use super::live::Deadlocks;
+use super::live::{Live, Why, Wishes};
 use super::output::Output;
 use super::prices::{Calibration, calibrate};
 use super::watch::child::{Child, Program};
@@ -21,17 +21,13 @@ use super::watch::follow::Follow;
 use super::watch::preload::Preload;
 use super::watch::{end_file, generated_code, unwatched};
 use super::{doctor, load, path_search, target};
-use crate::args::{OnDeadlock, RunArgs};
+use crate::args::RunArgs;
 use crate::ledger_dir::{self, RunDir, Surroundings};
 use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::finding::coverage::Gap;
 use lockwright_analysis::lockmeter::model::End;
 use lockwright_analysis::process_end::Ends;
 use lockwright_console::error::{Error, Result};
-
-/// How often the ledgers are looked at for deadlocks: soon enough for a user who watches, rare
-/// enough to take no measurable time.
-const POLL: Duration = Duration::from_millis(100);
 
 /// Finds the program that a command line names, and refuses what cannot be watched.
 ///
@@ -62,8 +58,8 @@ pub struct Plan<'a> {
     pub engines: Engines<'a>,
     /// How it is run.
     pub args: &'a RunArgs,
-    /// What to do with a process that has deadlocked.
-    pub on_deadlock: OnDeadlock,
+    /// What happens meanwhile.
+    pub wishes: Wishes<'a>,
     /// For how long a lock is waited for when its holder loops before that is a hang.
     pub hang_after: Option<Duration>,
 }
@@ -85,8 +81,8 @@ pub struct Session<'a> {
     pub ended: End,
     /// How its processes ended, as far as that is known otherwise than by their ledgers.
     pub ends: Ends,
-    /// Deadlocks seen while it ran.
-    pub deadlocks: Deadlocks,
+    /// What was seen while it ran.
+    pub live: Live<'a>,
     /// Threads that were busy while it ran.
     pub busy: BusyThreads,
     /// CPU time that it and its children took, the tool's part included, ns.
@@ -109,9 +105,8 @@ impl<'a> Session<'a> {
         output: &mut Output,
     ) -> Result<Self> {
         let preload = Preload::unpack(&mut dir, around)?;
-        let mut deadlocks = Deadlocks::default();
+        let mut live = Live::new(plan.wishes, plan.engines.lockdep);
         let mut busy = BusyThreads::new(plan.hang_after);
-        let mut asleep = AsleepProcesses::default();
         let cpu_before = cpu_of_children_ns();
         let follow = Follow::of(plan.args);
         unwatched::make_records(&dir)?;
@@ -123,34 +118,26 @@ impl<'a> Session<'a> {
         output.program_started();
         let status = loop {
             let ended = child
-                .wait(POLL)
+                .wait(live.patience())
                 .map_err(|error| Error::new(format!("cannot wait for the program: {error}")))?;
             if let Some(status) = ended {
                 break status;
             }
-            for standing in deadlocks.poll(dir.path()) {
-                let told = deadlocks.handle(&standing, child.pid(), plan.on_deadlock, output);
-                // Its end matters more.
-                told.unwrap_or_else(|error| output.warn(&error));
-            }
-            deadlocks.follow_up(output);
+            live.poll(dir.path(), child.pid(), output);
             if plan.engines.lockdep {
                 busy.poll(dir.path());
-                for process in asleep.poll(dir.path()) {
-                    let told = deadlocks.conclude(&process, plan.on_deadlock, output);
-                    told.unwrap_or_else(|error| output.warn(&error));
-                }
             }
         };
         let ended =
             End { pid: child.pid(), at_ns: monotonic_ns(), status: Some(status.into_raw()) };
-        let cpu_ns = cpu_of_children_ns() - cpu_before;
+        let cpu_ns = cpu_of_children_ns() - cpu_before - live.commands_cpu_ns();
+        live.program_ended(dir.path());
         // From here on Ctrl-C is for lockwright.
         drop(child);
 
         let paths = ledger_dir::ledgers_in(dir.path());
         let (mut ledgers, mut missing) = match &paths {
-            Ok(paths) if !paths.is_empty() || !deadlocks.saw_ledgers() => {
+            Ok(paths) if !paths.is_empty() || !live.deadlocks.saw_ledgers() => {
                 open_ledgers(plan.program, status, paths, output)?
             }
             gone => {
@@ -177,7 +164,7 @@ impl<'a> Session<'a> {
             ends,
             ledgers,
             generated,
-            deadlocks,
+            live,
             busy,
             cpu_ns,
             dir,
@@ -226,6 +213,15 @@ impl<'a> Session<'a> {
             );
         } else if !running.is_empty() {
             self.dir.abandon();
+        }
+    }
+
+    /// How to end in view of how the program ended. It did what was asked of it if the user set a time.
+    pub fn ending(&self) -> Ending {
+        let by_us = [libc::SIGTERM, libc::SIGKILL].map(Some).contains(&self.status.signal());
+        match self.live.stopped() {
+            Some(Why::Time) if by_us => Ending::Code(0),
+            _ => Ending::of_program(self.status),
         }
     }
 

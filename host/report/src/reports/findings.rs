@@ -6,9 +6,11 @@ use lockwright_analysis::finding::Finding;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::Run;
 use lockwright_analysis::model::Symbolise;
+use lockwright_analysis::under_way::LongWait;
 use lockwright_ledger::Ledger;
 
 use super::{Look, Report};
+use crate::prose::words::count;
 use crate::verdict::Judged;
 use crate::{html, json, listing, text};
 
@@ -19,6 +21,9 @@ pub struct Findings<'r> {
     all: bool,
     is_told: &'r dyn Fn(&Finding) -> bool,
     goes_on: bool,
+    alone: bool,
+    before: u64,
+    long_waits: Option<&'r [LongWait]>,
     measured: Option<&'r MeterReport>,
     runs: Option<&'r [Run]>,
     ledgers: &'r [Ledger],
@@ -33,6 +38,9 @@ impl<'r> Findings<'r> {
             all,
             is_told: &|_| true,
             goes_on: false,
+            alone: false,
+            before: 0,
+            long_waits: None,
             measured: None,
             runs: None,
             ledgers: &[],
@@ -65,17 +73,44 @@ impl<'r> Findings<'r> {
     pub fn telling(self, is_told: &'r dyn Fn(&Finding) -> bool, goes_on: bool) -> Self {
         Self { is_told, goes_on, ..self }
     }
+
+    /// The same, with the waits that lasted long, if they were looked for.
+    #[must_use]
+    pub fn with_long_waits(self, long_waits: Option<&'r [LongWait]>) -> Self {
+        Self { long_waits, ..self }
+    }
+
+    /// The same, after so many findings that were shown while the program ran.
+    #[must_use]
+    pub fn after(self, before: u64) -> Self {
+        Self { before, ..self }
+    }
+
+    /// The same, of which the text has the findings alone: the program goes on.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
 }
 
 impl Report for Findings<'_> {
     fn text(&self, Look { colour, width }: Look) -> String {
         let options = text::TextOptions { colour, all: self.all, width };
-        let remarks = text::Remarks { goes_on: self.goes_on, ..self.judged.remarks(self.all) };
+        if self.alone {
+            return text::findings(&self.judged.shown(self.is_told), &options);
+        }
+        let mut remarks = text::Remarks { goes_on: self.goes_on, ..self.judged.remarks(self.all) };
+        if self.before > 0 {
+            let before = count(self.before, "finding");
+            remarks.parts.push(format!("{before} shown while the program ran"));
+        }
         text::render_with(&self.judged.shown(self.is_told), remarks, &options)
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        json::write_judged(self.judged, self.measured, self.runs, out)
+        let besides =
+            json::Besides { metered: self.measured, runs: self.runs, long_waits: self.long_waits };
+        json::write_judged(self.judged, besides, out)
     }
 
     fn html(&self) -> Option<String> {

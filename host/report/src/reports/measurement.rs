@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::traced::{EveryWait, KernelReport};
+use lockwright_analysis::under_way::LongWait;
 
 use super::{Look, Report};
 use crate::html;
@@ -20,6 +21,8 @@ pub struct Measurement<'r> {
     pub view: View,
     /// The kernel's locks, if they were measured, too.
     pub kernel: Option<KernelToo<'r>>,
+    /// The waits that lasted long, if they were looked for.
+    pub long_waits: Option<&'r [LongWait]>,
 }
 
 /// What the kernel's locks add to a measurement.
@@ -50,7 +53,7 @@ impl Report for Measurement<'_> {
             Some(KernelToo { waits, kernel }) => {
                 out.write_all(render_every_wait_json(self.report, waits, kernel).as_bytes())
             }
-            None => json::write(self.report, out),
+            None => json::write(self.report, self.long_waits, out),
         }
     }
 

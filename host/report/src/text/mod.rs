@@ -4,6 +4,7 @@
 //! as annotated source lines where there are any, and ends with the locks and what to do. The last
 //! line of the report tells how much was watched.
 
+mod moment;
 mod place;
 pub(crate) mod processes;
 mod remarks;
@@ -24,7 +25,9 @@ use lockwright_analysis::finding::{Finding, LockInfo, LockOrigin, Name, Report};
 use lockwright_analysis::symbolize::lock_expression;
 use lockwright_analysis::symbolize::source::Sources;
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
+use lockwright_analysis::under_way::LongWait;
 use lockwright_ledger::rows::object::object_type;
+pub use moment::{Hottest, Moment};
 use place::Place;
 pub use remarks::Remarks;
 use stack::Stacks;
@@ -47,19 +50,28 @@ pub fn render(report: &Report, options: &TextOptions) -> String {
 
 /// As [`render`], with remarks on what was left out.
 pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> String {
-    let renderer = renderer(options.colour, options.width);
     let view = View { report, sources: Sources::with_servers(), stacks: Stacks::new() };
-    let mut text = String::new();
-    let mut shown = 0;
-    for finding in &report.findings {
-        if options.all || !finding.grade.is_counted_only() {
-            text += &renderer.render(&view.finding(finding));
-            text += "\n\n";
-            shown += 1;
-        }
-    }
+    let (mut text, shown) = view.findings(options);
     text += &unfinished_waits::lines(report, &view.stacks);
     text + &summary::lines(report, shown, remarks)
+}
+
+/// The findings alone, and how many there are: of a program that goes on.
+pub fn findings(report: &Report, options: &TextOptions) -> String {
+    let view = View { report, sources: Sources::with_servers(), stacks: Stacks::new() };
+    let (text, shown) = view.findings(options);
+    text + &format!("lockwright: {}; the program runs\n", summary::graded(report, shown))
+}
+
+/// Waits that last longer than `threshold_ns`, of several processes perhaps. `more` are not among them.
+pub fn long_waits(waits: &[LongWait], threshold_ns: f64, several: bool, more: u64) -> String {
+    let each =
+        unfinished_waits::each(waits.iter().map(|wait| &wait.waiting), several, &Stacks::new());
+    let mut text = format!("waiting for more than {}:\n{each}", words::duration(threshold_ns));
+    if more > 0 {
+        text += &format!("  and {} more\n", words::count(more, "thread"));
+    }
+    text
 }
 
 /// Renders findings one by one, without colours.
@@ -105,6 +117,20 @@ struct View<'r> {
 }
 
 impl View<'_> {
+    /// The findings that are to be shown, and how many there are.
+    fn findings(&self, options: &TextOptions) -> (String, usize) {
+        let renderer = renderer(options.colour, options.width);
+        let is_shown = |finding: &&Finding| options.all || !finding.grade.is_counted_only();
+        let shown: Vec<String> = self
+            .report
+            .findings
+            .iter()
+            .filter(is_shown)
+            .map(|finding| renderer.render(&self.finding(finding)) + "\n\n")
+            .collect();
+        (shown.concat(), shown.len())
+    }
+
     /// A finding as groups: head, one for each step, locks, help.
     fn finding(&self, finding: &Finding) -> Vec<Group<'_>> {
         let mut told = told(finding);

@@ -73,6 +73,11 @@ fn found(report: &Report, shown: usize, goes_on: bool) -> String {
             false => found.to_owned(),
         };
     }
+    graded(report, shown)
+}
+
+/// "2 findings (1 deadlocked, 1 likely)".
+pub fn graded(report: &Report, shown: usize) -> String {
     let mut grades: Vec<(Grade, u64)> = Vec::new();
     let all = shown == report.findings.len();
     for finding in report.findings.iter().filter(|finding| all || !finding.grade.is_counted_only())

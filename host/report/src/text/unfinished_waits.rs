@@ -24,8 +24,19 @@ const LOOPS: &str = "      if that waits for a lock made of atomics, the lock is
 
 /// The section, a line for each wait and one for each holder; empty if nobody waits.
 pub fn lines(report: &Report, stacks: &Stacks) -> String {
+    let waits = report.waiting.iter().filter(|waiting| !waiting.is_told);
+    let text = each(waits, report.processes.len() > 1, stacks);
+    if text.is_empty() { text } else { format!("still waiting:\n{text}\n") }
+}
+
+/// The lines about waits, of several processes perhaps.
+pub fn each<'w>(
+    waits: impl Iterator<Item = &'w Waiting>,
+    several: bool,
+    stacks: &Stacks,
+) -> String {
     let mut groups: Vec<(&Waiting, u64)> = Vec::new();
-    for waiting in report.waiting.iter().filter(|waiting| !waiting.is_told) {
+    for waiting in waits {
         match groups.iter_mut().find(|(first, _)| is_alike(first, waiting)) {
             Some((_, more)) => *more += 1,
             None => groups.push((waiting, 0)),
@@ -33,7 +44,7 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
     }
     let mut text = String::new();
     for (waiting, more) in groups.iter().take(MOST) {
-        text += &format!("  {}\n", line(report, stacks, waiting));
+        text += &format!("  {}\n", line(several, stacks, waiting));
         // The function that waits may be one that everything waits in.
         for caller in stacks.callers(&waiting.stack).iter().take(MOST_CALLERS) {
             text += &format!("    {caller}\n");
@@ -93,7 +104,7 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
     if rest > 0 {
         text += &format!("  and {} more\n", count(rest, "thread"));
     }
-    if text.is_empty() { text } else { format!("still waiting:\n{text}\n") }
+    text
 }
 
 /// The thread that keeps a lock which a signaller waits for, by way of the threads between.
@@ -148,9 +159,9 @@ fn futex_lines(stacks: &Stacks, futex: &FutexWait) -> String {
     text
 }
 
-fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
+fn line(several: bool, stacks: &Stacks, waiting: &Waiting) -> String {
     let mut text = waiting.thread.to_string();
-    if report.processes.len() > 1 {
+    if several {
         text += &format!(" of process {}", waiting.pid);
     }
     let what = match (&waiting.joined, &waiting.lock) {
@@ -159,6 +170,7 @@ fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
         }
         (Some(thread), _) => thread.to_string(),
         (None, Some(lock)) => quote(&lock.name),
+        (None, None) if waiting.kind == WaitsFor::Thread => "a thread".into(),
         (None, None) => "something unknown".into(),
     };
     text.push(' ');

@@ -35,7 +35,7 @@ pub fn render_every_wait(
     waits: &[EveryWait<'_>],
     report: &KernelReport,
 ) -> String {
-    let mut document = json!(Document::new(measured));
+    let mut document = json!(Document::new(measured, None));
     let wait = |wait: &EveryWait<'_>| json!({ "of": waited::of(&wait.lock), "what": waited::what(&wait.lock), "waits": wait.waits });
     document["every_wait"] = waits.iter().map(wait).collect();
     document["kernel"] = kernel(report);

@@ -69,7 +69,7 @@ pub const CRATES: &[Crate] = &[
             &["ci", "reports"],
             &["html", "json", "live", "sarif", "traced"],
             &["attached", "lockmeter", "verdict"],
-            &["text", "coverage_json"],
+            &["text", "coverage_json", "waiting_json"],
             &["listing"],
             &["prose", "glob", "kinds_page"],
         ],

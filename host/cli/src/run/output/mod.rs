@@ -2,6 +2,7 @@
 //! counts of the findings.
 
 pub mod baseline_file;
+mod browser;
 pub mod exports;
 pub mod sinks;
 pub mod step_summary;

@@ -1,10 +1,12 @@
 //! Where the report of a command goes, in each form that the user asks for.
 
 use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
 
+use super::browser;
 use crate::args::{OutputArgs, PageArgs};
 use lockwright_analysis::symbolize::debuginfod;
-use lockwright_console::error::{Error, Result};
+use lockwright_console::error::{Error, Result, exit};
 use lockwright_console::sink::Sink;
 use lockwright_console::streams::Streams;
 use lockwright_report::reports::{Look, Report};
@@ -17,6 +19,10 @@ const FILE_WIDTH: usize = 100;
 pub struct Sinks {
     streams: Streams,
     page: Option<Sink>,
+    /// The page's file, if it is to be opened in the end.
+    opens: Option<PathBuf>,
+    /// There is a page in it.
+    has_page: bool,
 }
 
 impl Deref for Sinks {
@@ -39,7 +45,8 @@ impl Sinks {
     /// # Errors
     /// If one cannot be created.
     pub fn open(args: &OutputArgs) -> Result<Self> {
-        let sinks = Self { streams: Streams::open(args)?, page: None };
+        let sinks =
+            Self { streams: Streams::open(args)?, page: None, opens: None, has_page: false };
         if debuginfod::is_client_missing() {
             let why = Error::new(
                 "DEBUGINFOD_URLS names servers, but there is no debuginfod-find in PATH",
@@ -54,8 +61,17 @@ impl Sinks {
     /// # Errors
     /// If its file cannot be created.
     pub fn with_page(mut self, args: &PageArgs) -> Result<Self> {
-        self.page =
-            args.html.as_deref().map(|path| Sink::create(path, "--html FILE")).transpose()?;
+        let mut path = args.html.clone();
+        if args.open {
+            if path.as_deref().is_some_and(|path| path == Path::new("-")) {
+                let error =
+                    "--open needs the page in a file, and --html - writes it to standard output";
+                return Err(Error::with_code(exit::USAGE, error).help("name a file: --html FILE"));
+            }
+            path = path.map_or_else(|| browser::new_file().map(Some), |path| Ok(Some(path)))?;
+            self.opens.clone_from(&path);
+        }
+        self.page = path.as_deref().map(|path| Sink::create(path, "--html FILE")).transpose()?;
         Ok(self)
     }
 
@@ -95,6 +111,7 @@ impl Sinks {
             Some(sink) => report.html().map_or(Ok(()), |page| sink.put(&page)),
             None => Ok(()),
         };
+        self.has_page = self.page.is_some() && page.is_ok();
         [json, page]
     }
 
@@ -106,6 +123,19 @@ impl Sinks {
 
 impl Drop for Sinks {
     fn drop(&mut self) {
+        if let Some(page) = self.opens.take() {
+            match self.has_page {
+                true => match browser::open(&page) {
+                    Ok(()) => self.note(&Error::new(format!("the page is {}", page.display()))),
+                    Err(error) => self.note(&error),
+                },
+                // What is empty was made for the page.
+                false if page.metadata().is_ok_and(|meta| meta.len() == 0) => {
+                    let _ = std::fs::remove_file(&page);
+                }
+                false => {}
+            }
+        }
         if let Some(failure) = debuginfod::failure() {
             let warning = format!("a server of DEBUGINFOD_URLS failed: {}", failure.why);
             let note = match failure.is_last {

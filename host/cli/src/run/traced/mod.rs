@@ -72,7 +72,7 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
         false => Some(session::find_any(args.program.clone())?),
     };
     let arguments = match what {
-        What::Kernel => match args.interval {
+        What::Kernel => match args.time.interval {
             Some(seconds) => {
                 let ms = (seconds * 1000.0).clamp(1.0, f64::from(i32::MAX));
                 vec!["kernel".to_owned(), format!("{ms:.0}")]
@@ -87,10 +87,11 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
         What::Kernel | What::System => None,
     };
     let helper = Helper::start_for(&arguments, pid)?;
-    let deadline = args.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    let deadline =
+        args.time.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut ending = Ending::Code(0);
-    let mut top = args.interval.map(|_| Top::new(args.view.top));
+    let mut top = args.time.interval.map(|_| Top::new(args.view.top));
     match program {
         Some(program) => {
             let mut child = Child::spawn(&program, |_| {})?;

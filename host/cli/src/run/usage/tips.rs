@@ -21,18 +21,6 @@ fn tip(error: &clap::Error) -> Option<String> {
                 )
             })
         }
-        (ErrorKind::MissingRequiredArgument, _) => {
-            let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
-                return None;
-            };
-            // Only --seconds asks for one of these.
-            let wants_subject = missing.iter().any(|name| name.contains("--system"));
-            wants_subject.then(|| {
-                "--seconds ends a measurement by the kernel, which needs --pid PID, --system or --kernel. A PROGRAM \
-                 is measured until it ends; timeout(1) ends it"
-                    .to_owned()
-            })
-        }
         _ => None,
     }
 }
@@ -55,14 +43,5 @@ mod tests {
         let text = said(&["./prog", "--port", "80"]);
         assert!(text.contains("`lockwright check -- ./prog`"), "{text}");
         assert!(!said(&["chekc", "./prog"]).contains("lockwright check -- chekc"), "mistyped");
-    }
-
-    #[test]
-    fn a_measurement_that_ends_by_time_needs_a_subject() {
-        for words in [&["meter", "--seconds", "5"][..], &["meter", "--seconds", "5", "--", "true"]]
-        {
-            assert!(said(words).contains("--pid PID, --system or --kernel"), "{words:?}");
-        }
-        assert!(!said(&["meter"]).contains("--seconds"));
     }
 }

@@ -64,7 +64,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
-        let metering = MeteringArgs { hold: HoldTiming::Sample(9), instances: true };
+        let metering = MeteringArgs { hold: HoldTiming::Sample(9), instances: true, listen: None };
         let all = told(Engines {
             lockdep: true,
             objects: true,

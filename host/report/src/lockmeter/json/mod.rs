@@ -10,6 +10,7 @@ use std::io;
 use serde::{Serialize, Serializer};
 
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
+use crate::waiting_json::LongWaitOut;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
@@ -17,6 +18,7 @@ use lockwright_analysis::lockmeter::model::{
     Site, Times, Wait, WaitKind,
 };
 use lockwright_analysis::process_end::ProcessEnd;
+use lockwright_analysis::under_way::LongWait;
 use lockwright_console::plain;
 use values::{ns, place_of};
 
@@ -29,15 +31,19 @@ pub const VERSION: u32 = 1;
 
 /// Renders the whole measurement, whatever a view hides; ends with a newline.
 pub fn render(report: &MeterReport) -> String {
-    plain::json_text(&Document::new(report))
+    plain::json_text(&Document::new(report, None))
 }
 
 /// As [`render`], written out as it is made.
 ///
 /// # Errors
 /// If `out` cannot be written to.
-pub fn write(report: &MeterReport, out: &mut dyn io::Write) -> io::Result<()> {
-    plain::write_json(&Document::new(report), out)
+pub fn write(
+    report: &MeterReport,
+    long_waits: Option<&[LongWait]>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    plain::write_json(&Document::new(report, long_waits), out)
 }
 
 /// The document, to be part of another.
@@ -58,6 +64,9 @@ pub struct Document<'r> {
     locks: Locks<'r>,
     waits: Vec<WaitOut<'r>>,
     waiting: Vec<waiting::WaiterOut>,
+    /// Where waits were looked at while the program ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    long_waits: Option<Vec<LongWaitOut<'r>>>,
     advice: Vec<advice::AdviceOut>,
 }
 
@@ -237,7 +246,7 @@ struct WaitOut<'r> {
 
 impl<'r> Document<'r> {
     /// All of `report`.
-    pub fn new(report: &'r MeterReport) -> Self {
+    pub fn new(report: &'r MeterReport, long_waits: Option<&'r [LongWait]>) -> Self {
         Self {
             schema: SCHEMA,
             version: VERSION,
@@ -259,6 +268,7 @@ impl<'r> Document<'r> {
             locks: Locks(&report.locks),
             waits: report.waits.iter().map(wait).collect(),
             waiting: report.waiting.iter().map(waiting::waiter).collect(),
+            long_waits: long_waits.map(|waits| waits.iter().map(LongWaitOut::new).collect()),
             advice: advice::all(report),
         }
     }

@@ -1,50 +1,30 @@
 //! Looks at the ledgers of running processes for real deadlocks, and ends them if wanted.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{self, finding_kind, mode, thread_state};
 
-use super::clocks::monotonic_ns;
-use super::hang::asleep::Asleep;
-use super::hang::outlook::{Outlook, Scene};
-use super::hang::tasks::{self, Switches};
-use super::output::Output;
+use super::commands::Commands;
+use super::place::Place;
+use super::told::{Told, ToldFindings};
 use crate::args::OnDeadlock;
-use crate::ledger_dir::{glance_at, is_own, writer_of, writer_of_annex};
+use crate::run::clocks::monotonic_ns;
+use crate::run::hang::asleep::Asleep;
+use crate::run::hang::outlook::{Outlook, Scene};
+use crate::run::hang::tasks::{self, Switches};
+use crate::run::output::Output;
 use lockwright_analysis::analyse;
 use lockwright_analysis::attached::asleep;
 use lockwright_analysis::finding::{Finding, Grade, Instances, Process, Report};
 use lockwright_analysis::model::threads_by_id;
 use lockwright_analysis::progress::Silent;
 use lockwright_console::error::{Error, Result};
-use lockwright_report::prose;
+use lockwright_report::json::{self, Event};
 
 /// How long a program's own handler of SIGABRT may take. As in abort(3), it must not return.
 const ABORT_PATIENCE: Duration = Duration::from_secs(2);
-
-/// Where a ledger is: a file, and which part of it (`Ledger::open_part`).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    path: PathBuf,
-    part: u32,
-}
-
-impl Place {
-    fn open(&self) -> Option<Ledger> {
-        Ledger::open_part(&self.path, self.part).ok()
-    }
-
-    /// The process that writes there, as far as it can be known.
-    fn writer(&self) -> Option<u32> {
-        match self.part {
-            0 => writer_of(&self.path),
-            part => writer_of_annex(&self.path, part, self.open()?.header().pid),
-        }
-    }
-}
 
 /// How long nothing that is known could end a deadlock before it counts as final: long enough for a
 /// thread that was on its way.
@@ -63,7 +43,6 @@ pub struct Deadlocks {
     counted: HashMap<Place, u32>,
     /// Ledgers with a deadlock that may stand yet.
     suspected: HashMap<Place, Suspect>,
-    told: Vec<Told>,
     /// Processes in which every thread waits, which no ledger has as a finding.
     asleep: Vec<Told>,
     /// There were ledgers to look at.
@@ -108,11 +87,16 @@ pub struct Standing {
     hope: Option<String>,
 }
 
-/// A reported deadlock, and the token of the ledger that has it.
-#[derive(Clone, Debug)]
-struct Told {
-    token: Option<u64>,
-    finding: Finding,
+/// What deadlocks lead to.
+pub struct Acting<'a> {
+    /// What to do with the process.
+    pub on_deadlock: &'a OnDeadlock,
+    /// The command for findings.
+    pub on_finding: Option<&'a str>,
+    /// What was reported.
+    pub told: &'a mut ToldFindings,
+    /// Runs commands.
+    pub commands: &'a mut Commands,
 }
 
 /// A process that was sent SIGABRT.
@@ -131,18 +115,13 @@ struct Hang {
 }
 
 impl Deadlocks {
-    /// Ledgers with deadlocks that stand, and are to be reported, or are final. Cheap as long as
-    /// there is nothing: reads one word of each ledger.
-    pub fn poll(&mut self, dir: &Path) -> Vec<Standing> {
-        for (path, peek) in glance_at(dir).unwrap_or_default() {
+    /// Ledgers with deadlocks that stand, and are to be reported, or are final, of those in `places`. Cheap as long as
+    /// there is nothing.
+    pub fn poll(&mut self, places: &[(Place, u32)]) -> Vec<Standing> {
+        for &(ref place, now) in places {
             self.saw_ledgers = true;
-            // A ledger that is being born cannot be read yet; the next call will see it.
-            let counts = peek.map_or_else(Vec::new, |peek| peek.deadlocks);
-            for (part, now) in (0..).zip(counts).filter(|&(_, now)| now > 0) {
-                let place = Place { path: path.clone(), part };
-                if self.counted.insert(place.clone(), now).unwrap_or(0) < now {
-                    self.suspected.entry(place).or_insert_with(|| Suspect::new(Instant::now()));
-                }
+            if now > 0 && self.counted.insert(place.clone(), now).unwrap_or(0) < now {
+                self.suspected.entry(place.clone()).or_insert_with(|| Suspect::new(Instant::now()));
             }
         }
         let now = Instant::now();
@@ -179,27 +158,26 @@ impl Deadlocks {
         &mut self,
         standing: &Standing,
         program: u32,
-        action: OnDeadlock,
+        acting: &mut Acting<'_>,
         output: &mut Output,
     ) -> Result<()> {
         let Standing { ledger, hope } = standing;
         let ledgers: Vec<Ledger> = ledger.open().into_iter().collect();
         let mut report = analyse(&ledgers, Instances::Folded, &Silent);
-        let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
-        report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
+        report.findings.retain(|finding| finding.grade == Grade::Deadlocked);
+        let all = report.clone();
+        let is_new = acting.told.outcome(&all).is_new;
+        let mut is_new = is_new.into_iter();
+        report.findings.retain(|_| is_new.next().unwrap_or(true));
         // Other threads that it will block may not have come there yet: the report at the end has
         // them.
         report.waiting.clear();
         // Findings that the user knows are not shown, but the hang is reported all the same.
         let counts = output.judge(&report).counted().next().is_some();
         let shown = if counts { output.show(&report, |_| true) } else { Ok(()) };
-        let told = |finding: &Finding| Told {
-            token: token_of(&report, finding),
-            finding: finding.clone(),
-        };
-        self.told.extend(output.judge(&report).counted().map(told));
+        acting.tell(&report, output);
         // What another user may have written is nothing to end the program for.
-        let own = is_own(&ledger.path).then_some(program);
+        let own = ledger.is_own().then_some(program);
         let Some(pid) = ledger.writer().or(own) else { return shown };
         if let Some(why) = hope {
             output.note(
@@ -208,8 +186,9 @@ impl Deadlocks {
             );
             return shown;
         }
-        output.note(&act(pid, action));
-        if action == OnDeadlock::Abort {
+        output.note(&act(pid, acting.on_deadlock));
+        acting.run_command(&all, output);
+        if *acting.on_deadlock == OnDeadlock::Abort {
             let ledger = ledger.clone();
             self.aborted.push(Aborted { pid, ledger, when: Instant::now() });
         }
@@ -224,14 +203,14 @@ impl Deadlocks {
     pub fn conclude(
         &mut self,
         asleep: &Asleep,
-        action: OnDeadlock,
+        acting: &mut Acting<'_>,
         output: &mut Output,
     ) -> Result<()> {
-        let place = Place { path: asleep.ledger.clone(), part: 0 };
+        let place = Place::first_of(&asleep.ledger);
         let Some(ledger) = place.open() else { return Ok(()) };
         let token = ledger.header().token;
         // A cycle says more, and is final soon for the same reason.
-        let is_it = |told: &Told| told.token == Some(token);
+        let is_it = |told: &Told| told.token() == Some(token);
         if !hangs(&ledger).is_empty() || self.asleep.iter().any(is_it) {
             return Ok(());
         }
@@ -242,11 +221,11 @@ impl Deadlocks {
         report.waiting.clear();
         let counts = output.judge(&report).counted().next().is_some();
         let shown = if counts { output.show(&report, |_| true) } else { Ok(()) };
-        let told = Told { token: Some(token), finding };
-        self.told.extend(counts.then(|| told.clone()));
-        self.asleep.push(told);
-        output.note(&act(asleep.pid, action));
-        if action == OnDeadlock::Abort {
+        acting.tell(&report, output);
+        self.asleep.push(Told::new(&report, &finding));
+        output.note(&act(asleep.pid, acting.on_deadlock));
+        acting.run_command(&report, output);
+        if *acting.on_deadlock == OnDeadlock::Abort {
             self.aborted.push(Aborted { pid: asleep.pid, ledger: place, when: Instant::now() });
         }
         shown
@@ -255,7 +234,7 @@ impl Deadlocks {
     /// Adds to the report of the end what no ledger has: the processes in which every thread waited, unless they have gone on.
     pub fn tell(&self, report: &mut Report) {
         for told in &self.asleep {
-            let is_it = |process: &Process| Some(process.token) == told.token;
+            let is_it = |process: &Process| Some(process.token) == told.token();
             let Some(number) = report.processes.iter().position(is_it) else { continue };
             if !report.processes[number].end.is_exit() {
                 let finding = Finding { process: Some(number), ..told.finding.clone() };
@@ -274,7 +253,7 @@ impl Deadlocks {
                 return true;
             }
             if aborted.ledger.writer() == Some(aborted.pid) && withstands_abort(aborted.pid) {
-                output.note(&act(aborted.pid, OnDeadlock::Kill).note("SIGABRT did not end it"));
+                output.note(&act(aborted.pid, &OnDeadlock::Kill).note("SIGABRT did not end it"));
             }
             false
         });
@@ -284,29 +263,30 @@ impl Deadlocks {
     pub fn saw_ledgers(&self) -> bool {
         self.saw_ledgers
     }
-
-    /// Whether anything was reported.
-    pub fn any_told(&self) -> bool {
-        !self.told.is_empty()
-    }
-
-    /// Reported findings that are not in the report of the end: they have ended.
-    pub fn ended(&self, report: &Report) -> impl Iterator<Item = &Finding> {
-        let is_in = |told: &Told| report.findings.iter().any(|f| told.is(report, f));
-        self.told.iter().filter(move |told| !is_in(told)).map(|told| &told.finding)
-    }
-
-    /// A finding is known by its process, and by what its reader sees of it first.
-    pub fn has_told(&self, report: &Report, finding: &Finding) -> bool {
-        self.told.iter().any(|told| told.is(report, finding))
-    }
 }
 
-impl Told {
-    fn is(&self, report: &Report, finding: &Finding) -> bool {
-        let Self { token, finding: told } = self;
-        (*token, told.kind, told.grade, prose::told(told).title)
-            == (token_of(report, finding), finding.kind, finding.grade, prose::told(finding).title)
+impl Acting<'_> {
+    /// The findings of the report that count were shown.
+    fn tell(&mut self, report: &Report, output: &Output) {
+        let judged = output.judge(report);
+        for finding in judged.counted() {
+            self.told.add(report, finding);
+            if let Some(command) = self.on_finding {
+                let input = json::finding_event(Event::Finding, &judged, finding);
+                self.commands.run("--on-finding", command, input);
+            }
+        }
+    }
+
+    /// Runs the user's command for the deadlocks of a report, if that is what to do.
+    fn run_command(&mut self, report: &Report, output: &Output) {
+        if let OnDeadlock::Exec(command) = self.on_deadlock {
+            let judged = output.judge(report);
+            for finding in &report.findings {
+                let input = json::finding_event(Event::Deadlock, &judged, finding);
+                self.commands.run("--on-deadlock", command, input);
+            }
+        }
     }
 }
 
@@ -364,10 +344,6 @@ impl Suspect {
     }
 }
 
-fn token_of(report: &Report, finding: &Finding) -> Option<u64> {
-    report.process_of(finding).map(|process| process.token)
-}
-
 /// The recorded deadlocks whose threads all wait yet, for good.
 fn hangs(ledger: &Ledger) -> Vec<Hang> {
     let deadlocks = ledger.rows::<rows::Finding>().filter(|(_, row)| {
@@ -413,12 +389,16 @@ fn withstands(status: &str, signal: i32) -> bool {
     field("CoreDumping") != Some("1") && ["SigCgt", "SigIgn", "SigBlk"].into_iter().any(in_set)
 }
 
-fn act(pid: u32, action: OnDeadlock) -> Error {
+fn act(pid: u32, action: &OnDeadlock) -> Error {
     let told = |what: &str| Error::new(format!("process {pid} has deadlocked: {what}"));
     let signal = match action {
         OnDeadlock::Report => {
             return told("left hanging (--on-deadlock=report)")
                 .help(format!("look into it with `gdb -p {pid}`; end it with `kill {pid}`"));
+        }
+        OnDeadlock::Exec(_) => {
+            return told("left hanging, and a command is run (--on-deadlock=exec)")
+                .help(format!("end it with `kill {pid}`"));
         }
         OnDeadlock::Kill => libc::SIGKILL,
         OnDeadlock::Abort => libc::SIGABRT,
@@ -429,7 +409,7 @@ fn act(pid: u32, action: OnDeadlock) -> Error {
         return told(&format!("cannot end it: {error}"))
             .help(format!("end it with `kill -9 {pid}`, as its user"));
     }
-    if action == OnDeadlock::Abort {
+    if *action == OnDeadlock::Abort {
         told("ended by SIGABRT (--on-deadlock=abort)")
     } else {
         told("killed (--on-deadlock=kill)").help(
