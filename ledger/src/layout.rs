@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 25;
+pub const FORMAT_VERSION: u32 = 26;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -414,6 +414,10 @@ pub struct Header {
     /// CLOCK_MONOTONIC when the process was forked, nanoseconds: before its start, if it used no lock at first. Equal to its
     /// start if no watched process has forked it.
     pub forked_ns: AtomicU64,
+    /// Bytes that a timeline was asked for with, 0 if none was.
+    pub timeline_bytes: AtomicU64,
+    /// File offset of the [`crate::timeline::Timeline`], 0 as long as there was nothing for it. Changes.
+    pub timeline: AtomicU64,
 }
 
 /// Words of [`Header::kept_records`].

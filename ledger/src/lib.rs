@@ -19,10 +19,13 @@ mod numbered;
 pub mod readers_word;
 pub mod rows;
 pub mod site;
+pub mod timeline;
 pub mod writer;
 
 #[cfg(feature = "reader")]
 mod claims;
+#[cfg(feature = "reader")]
+pub mod events;
 #[cfg(feature = "reader")]
 pub mod file;
 #[cfg(feature = "reader")]

@@ -137,6 +137,10 @@ pub struct HeaderValues {
     pub removed_contended: u64,
     /// See [`crate::Header::removed_events`].
     pub removed_events: [u64; event::ALL],
+    /// See [`crate::Header::timeline_bytes`].
+    pub timeline_bytes: u64,
+    /// See [`crate::Header::timeline`].
+    pub timeline: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -358,6 +362,8 @@ impl Ledger {
             removed_acquisitions: u64_at(b, field!(removed_acquisitions)),
             removed_contended: u64_at(b, field!(removed_contended)),
             removed_events: std::array::from_fn(|i| u64_at(b, field!(removed_events) + 8 * i)),
+            timeline_bytes: u64_at(b, field!(timeline_bytes)),
+            timeline: u64_at(b, field!(timeline)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {

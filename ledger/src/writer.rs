@@ -218,6 +218,11 @@ impl Writer {
         }
     }
 
+    /// Bytes that the ledger can have.
+    pub fn room(&self) -> u64 {
+        self.len as u64
+    }
+
     /// Address of file offset `offset`, which came from this writer.
     #[inline]
     pub fn at(&self, offset: u64) -> *mut u8 {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use lockwright_engines::lockdep::Core;
 use lockwright_engines::lockmeter::{
-    Boards, Call, CellRef, Ending, Hold, LockMeter, MeterThread, Missing, Pending, Place,
+    Boards, Call, CellRef, Ending, For, Hold, LockMeter, MeterThread, Missing, Pending, Place,
     ReadersRef, Share, Shares, key,
 };
 use lockwright_ledger::histogram::{self, RUN, RUNS};
@@ -328,7 +328,7 @@ impl Street {
 
     fn charge(&self, addr: u64, site: u32, since: u64, now: u64) {
         if self.boards.is_waited_for(addr) {
-            self.boards.charge(&Hold { addr, site, since, now, shared: false });
+            self.boards.charge(&Hold { addr, site, since, now, shared: false, tid: 1 });
         }
     }
 }
@@ -447,7 +447,7 @@ fn readers_that_hold_at_once_share_the_wait() {
     let mut street = Street::new();
     let place = street.enter(8, 0);
     for site in 1..=4 {
-        street.boards.charge(&Hold { addr: 8, site, since: 0, now: 100, shared: true });
+        street.boards.charge(&Hold { addr: 8, site, since: 0, now: 100, shared: true, tid: 1 });
     }
     let mut shares = street.boards.leave(&place, None);
     shares.settle(100);
@@ -469,9 +469,12 @@ fn waits_and_their_blame_come_back() {
         ticks: 500,
         spun: 20,
         shares: Shares::NONE,
+        what: For::default(),
     });
     assert!(thread.innermost(8).is_none(), "its release has more to do");
-    let kept = thread.kept(&thread.entry_of(8).unwrap()).unwrap();
+    let (held, mut kept) = (thread.entry_of(8).unwrap(), None);
+    thread.record_kept(&held, |_, wait| kept = Some(*wait));
+    let kept = kept.unwrap();
     let missing = cell.record_wait(kept.ticks, kept.spun);
     host.supply(thread, cell, (histogram_kind::WAIT, kept.ticks), missing);
     for _ in 0..3 {
@@ -506,6 +509,7 @@ fn who_waited_had_the_lock_since_then_though_the_hold_is_not_timed() {
         ticks: 500,
         spun: 0,
         shares: Shares::NONE,
+        what: For::default(),
     });
     assert_eq!(since(thread), 700);
     // SAFETY: `thread` is a live thread's row in the mapped ledger.

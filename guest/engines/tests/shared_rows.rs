@@ -114,7 +114,7 @@ fn words_of_one_set_take_rows_from_each_other() {
 fn waiters_and_holders_at_one_board() {
     let boards = Boards::new();
     let boards = &boards;
-    let hold = |now| Hold { addr: 0x1000, site: 1, since: now / 2, now, shared: false };
+    let hold = |now| Hold { addr: 0x1000, site: 1, since: now / 2, now, shared: false, tid: 1 };
     thread::scope(|scope| {
         let wait = || {
             scope.spawn(|| {
@@ -355,8 +355,7 @@ fn a_measured_thread_and_one_that_waits_for_its_lock() {
             let key = cell_key(1 << 32, 0, 1);
             meter.cell(&mut host.core, thread, key, &call, &mut |_| 0).expect("room")
         });
-        let wait =
-            |ended| Pending { cell: Some(cell), ended, ticks: 1, spun: 0, shares: Shares::NONE };
+        let wait = |ended| Pending::new(cell, ended, 1, Shares::NONE);
         for _ in 0..TIMES / 200 {
             for addr in 1..=MOST {
                 if !thread.has_room() {
@@ -374,7 +373,7 @@ fn a_measured_thread_and_one_that_waits_for_its_lock() {
             thread.unrecurse(8);
             for addr in (1..=MOST).rev() {
                 let held = thread.entry_of(addr * 8).expect("held");
-                thread.kept(&held);
+                thread.record_kept(&held, |_, _| {});
                 thread.remove(addr * 8);
             }
         }

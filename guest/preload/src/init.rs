@@ -138,7 +138,7 @@ fn may_have_threads() -> bool {
 
 /// Which engines were asked for: `LOCKWRIGHT_ENGINES`, a list, by default lockdep alone; and how
 /// lockmeter is to count: `LOCKWRIGHT_HOLD` (exact, off, sample:N), `LOCKWRIGHT_INSTANCES`,
-/// `LOCKWRIGHT_CLOCK` (monotonic), `LOCKWRIGHT_BOUNCES`.
+/// `LOCKWRIGHT_CLOCK` (monotonic), `LOCKWRIGHT_BOUNCES`, `LOCKWRIGHT_TIMELINE` (KiB).
 fn ask() {
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
     let get = |name: &core::ffi::CStr| unsafe {
@@ -170,6 +170,7 @@ fn ask() {
         by_instance: get(c"LOCKWRIGHT_INSTANCES").is_some_and(|value| value == b"1"),
         monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
         bounces,
+        timeline: get(c"LOCKWRIGHT_TIMELINE").map_or(0, |kib| u64::from(number(kib)) << 10),
     });
     lockdep::watch::MEASURE.set(both_engines::timed);
     lockdep::annotate::IS_METERED.set(lockmeter::is_metering);

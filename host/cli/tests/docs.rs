@@ -16,6 +16,7 @@ use lockwright_ledger::layout::{
 use lockwright_ledger::rows::meter::Metered;
 use lockwright_ledger::rows::object::object_fault;
 use lockwright_ledger::rows::{Held, StackWords, Thread};
+use lockwright_ledger::timeline::{EXTENTS, Event, Timeline};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
@@ -72,6 +73,7 @@ fn layout(ty: &str) -> (String, usize, usize) {
         let count = match count {
             "MAX_TABLES" => MAX_TABLES,
             "KEPT_WORDS" => KEPT_WORDS,
+            "EXTENTS" => EXTENTS,
             number => number.parse().unwrap(),
         };
         return (format!("{name} x {count}"), size * count, align);
@@ -127,6 +129,7 @@ fn ledger_tables() -> String {
     for rows_rs in ["ledger/src/rows.rs", "ledger/src/rows/meter.rs", "ledger/src/rows/object.rs"] {
         out += &row_tables(&layout_rs, &items(&read(rows_rs)));
     }
+    out += &timeline(&items(&read("ledger/src/timeline.rs")));
     out
 }
 
@@ -161,6 +164,23 @@ fn row_tables(layout_rs: &str, all: &[Item]) -> String {
             let (table, size) = fields(&mut row_items, 0);
             assert_eq!(size, expected);
             let name = name.trim_end_matches(" {");
+            write!(out, "\n## `{name}`\n\n{}\n\n{table}", item.doc).unwrap();
+        }
+    }
+    out + &values(all)
+}
+
+/// The head and the events of the timeline, which is no table, and its constants.
+fn timeline(all: &[Item]) -> String {
+    let mut out = String::new();
+    let mut rest = all.iter();
+    while let Some(item) = rest.next() {
+        let sizes = [("Timeline", size_of::<Timeline>()), ("Event", size_of::<Event>())];
+        let Some(name) = item.line.strip_prefix("pub struct ") else { continue };
+        let name = name.trim_end_matches(" {");
+        if let Some((_, expected)) = sizes.into_iter().find(|(element, _)| *element == name) {
+            let (table, size) = fields(&mut rest, 0);
+            assert_eq!(size, expected);
             write!(out, "\n## `{name}`\n\n{}\n\n{table}", item.doc).unwrap();
         }
     }

@@ -304,7 +304,7 @@ row! {
     /// Who held a lock that somebody waits for, as sums that only grow: a waiter's own part is the
     /// difference between the end and the beginning of its wait. Reused for another lock once
     /// nobody waits.
-    Board in Boards x 2 = 536 bytes {
+    Board in Boards x 2 = 552 bytes {
         /// Waiters. Changes; 0: free to be used for another lock.
         waiters: u32,
         /// Address of the lock. Changes.
@@ -329,6 +329,12 @@ row! {
         hold_since: [u64; 16],
         /// Their sites. Change.
         hold_sites: [u32; 16],
+        /// When a holder left last while somebody waited, 0 if none has. Changes.
+        left_at: u64,
+        /// Its kernel thread id. Changes.
+        left_tid: u32,
+        /// Its site. Changes.
+        left_site: u32,
     }
 }
 
@@ -406,8 +412,10 @@ row! {
         born: u64,
         /// How long the threads that had it before were measured. Changes.
         lived: u64,
+        /// Events that were left out of the timeline. Changes.
+        left_out: u64,
         /// Not used; rows are whole cache lines.
-        reserved: [u32; 8],
+        reserved: [u32; 6],
     }
 }
 

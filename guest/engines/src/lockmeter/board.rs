@@ -38,6 +38,19 @@ pub struct Hold {
     pub now: u64,
     /// Others can hold it at the same time.
     pub shared: bool,
+    /// Kernel id of the thread that holds it.
+    pub tid: u32,
+}
+
+/// The end of a hold, as a waiter sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// When.
+    pub at: u64,
+    /// Kernel id of the thread that held the lock.
+    pub tid: u32,
+    /// Where it took it.
+    pub site: u32,
 }
 
 /// A copy of a board's sums.
@@ -147,6 +160,7 @@ impl Boards {
                     return None;
                 }
                 (*sums.len, *sums.others, *sums.last, *sums.holds) = (0, 0, now, 0);
+                *sums.left_at = 0;
                 board.addr().store(addr, Relaxed);
                 board.waiters().store(1, Relaxed);
                 Some(place(board, &sums, addr, now))
@@ -195,6 +209,17 @@ impl Boards {
         // Relaxed, both: the board is the first waiter's, so it is not claimed for another lock meanwhile.
         self.waiters[bucket(place.addr)].fetch_add(1, Relaxed);
         place.board.waiters().fetch_add(1, Relaxed);
+    }
+
+    /// The holder that left last, in a wait that ended at `ended`; `None` if that is not known.
+    pub fn left(&self, place: &Place, ended: u64) -> Option<Left> {
+        let left = place.board.with(|row| Left {
+            at: *row.left_at,
+            tid: *row.left_tid,
+            site: *row.left_site,
+        })?;
+        // Before the wait, it let in another; after its end, it was one of several readers.
+        (left.at != 0 && (place.begun..=ended).contains(&left.at)).then_some(left)
     }
 
     /// The wait is over, and who held the lock does not matter.
@@ -274,11 +299,26 @@ pub(crate) struct BoardSums<'a> {
     holds: &'a mut u64,
     hold_since: &'a mut [u64; BOARD_HOLDS],
     hold_sites: &'a mut [u32; BOARD_HOLDS],
+    left_at: &'a mut u64,
+    left_tid: &'a mut u32,
+    left_site: &'a mut u32,
 }
 
 shared_row::row!(
     Board,
-    BoardSums { len, others, last, sites, ticks, holds, hold_since, hold_sites }
+    BoardSums {
+        len,
+        others,
+        last,
+        sites,
+        ticks,
+        holds,
+        hold_since,
+        hold_sites,
+        left_at,
+        left_tid,
+        left_site
+    }
 );
 
 /// The list's link: the address of the next board.
@@ -301,6 +341,7 @@ fn add_to(row: &mut BoardSums<'_>, hold: &Hold) {
         (row.hold_since[i], row.hold_sites[i]) = (since, hold.site);
         *row.holds = row.holds.wrapping_add(1);
     }
+    (*row.left_at, *row.left_tid, *row.left_site) = (hold.now, hold.tid, hold.site);
     let len = *row.len as usize;
     match row.sites[..len].iter().position(|&site| site == hold.site) {
         Some(i) => row.ticks[i] += ticks,

@@ -37,6 +37,8 @@ pub struct Signal {
     pub at: u64,
     /// Row of its site; 0: the thread was cancelled.
     pub site: u32,
+    /// Kernel id of the thread that signalled.
+    pub tid: u32,
     /// The waiter's place at the board of its mutex from then on.
     pub place: Option<Place>,
 }
@@ -408,7 +410,7 @@ mod tests {
         }
 
         fn signal(&self, at: u64, to_all: bool) -> u32 {
-            let signal = Signal { at, site: 7, place: None };
+            let signal = Signal { at, site: 7, tid: 1, place: None };
             self.conditions.signal(COND, to_all, signal, MUTEX, &self.boards)
         }
     }
@@ -463,7 +465,11 @@ mod tests {
     fn a_thread_that_is_cancelled_knows_when() {
         let street = Street::of(2);
         let on = street.conditions.wait_of(2).expect("it waits");
-        street.conditions.cancel(&on, Signal { at: 10, site: 0, place: None }, &street.boards);
+        street.conditions.cancel(
+            &on,
+            Signal { at: 10, site: 0, tid: 1, place: None },
+            &street.boards,
+        );
         assert!(street.conditions.wait_of(2).is_none(), "it is cancelled");
         assert_eq!(street.leave(1, false), Some(10));
         assert_eq!(street.leave(0, false), None);

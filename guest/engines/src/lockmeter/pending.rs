@@ -8,6 +8,7 @@ use super::cell::CellRef;
 use super::conditions::CondWaiter;
 use super::contention::{Contention, Waiting};
 use super::off_cpu::SinceReading;
+use super::ring::OwnEvents;
 use super::shares::Shares;
 use crate::held::word;
 
@@ -35,6 +36,7 @@ pub(super) struct Own {
     pub(super) woken: [Kept<Woken>; PENDING],
     pub(super) since_reading: SinceReading,
     pub(super) condition: Condition,
+    pub(super) events: OwnEvents,
 }
 
 impl Waits {
@@ -77,6 +79,15 @@ impl PendingAt {
         unsafe { (*self.0).cell.is_none() }
     }
 
+    /// Forgets the wait that is kept here.
+    ///
+    /// # Safety
+    /// A place of the calling thread's.
+    pub unsafe fn clear(self) {
+        // SAFETY: by contract this is a place in the calling thread's own memory.
+        unsafe { (*self.0).cell = None };
+    }
+
     /// When the wait ended, if one is kept here.
     ///
     /// # Safety
@@ -96,6 +107,7 @@ impl PendingAt {
         unsafe {
             let at = self.0;
             ((*at).cell, (*at).ticks, (*at).spun) = (wait.cell, wait.ticks, wait.spun);
+            (*at).what = wait.what;
             (*at).shares = wait.shares;
             word(&raw const (*at).ended).store(wait.ended, Relaxed);
         }
@@ -111,7 +123,8 @@ impl PendingAt {
         unsafe {
             let cell = (*self.0).cell.take()?;
             let (ticks, spun, shares) = ((*self.0).ticks, (*self.0).spun, (*self.0).shares);
-            Some(Pending { cell: Some(cell), ended: self.ended(), ticks, spun, shares })
+            let what = (*self.0).what;
+            Some(Pending { cell: Some(cell), ended: self.ended(), ticks, spun, shares, what })
         }
     }
 }
@@ -130,12 +143,32 @@ pub struct Pending {
     pub spun: u64,
     /// Whose holds it was for.
     pub shares: Shares,
+    /// What it was for.
+    pub what: For,
+}
+
+/// What a wait was for, as the timeline has it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct For {
+    /// Address of the lock, or of what else was waited for; 0 if there is none.
+    pub addr: u64,
+    /// Kernel id of the thread that held the lock at first, 0 if it is not known.
+    pub holder: u32,
+    /// Where that thread took it, 0 if it is not known.
+    pub holder_site: u32,
+    /// When another thread ended the wait, 0 if it is not known.
+    pub when: u64,
+    /// Kernel id of that thread.
+    pub by: u32,
+    /// [`lockwright_ledger::timeline::event_flag`] bits.
+    pub flags: u16,
 }
 
 impl Pending {
     /// A wait of `cell` that ended at `ended`, after `ticks`.
     pub fn new(cell: CellRef, ended: u64, ticks: u64, shares: Shares) -> Self {
-        Self { cell: Some(cell), ended, ticks, spun: 0, shares }
+        Self { cell: Some(cell), ended, ticks, spun: 0, shares, what: For::default() }
     }
 }
 
@@ -148,6 +181,10 @@ pub struct Woken {
     pub ticks: u64,
     /// Site of the signal, 0 if it is not known.
     pub by: u32,
+    /// When it ended.
+    pub ended: u64,
+    /// What it was for.
+    pub what: For,
 }
 
 /// What a thread knows of its last condition wait.
@@ -213,3 +250,6 @@ pub struct LastWait {
     /// Site of the signal.
     pub by: u32,
 }
+
+// Two pages of the ledger for each thread that waits.
+const _: () = assert!(size_of::<Waits>() <= 2 * lockwright_ledger::layout::PAGE);

@@ -632,6 +632,11 @@ impl MeterThread {
         }
     }
 
+    /// The thread waited for the held lock, and that is not recorded yet.
+    pub fn has_waited(held: &Metered) -> bool {
+        held.flags & PENDING_BITS != 0
+    }
+
     /// Since when a lock is held, whose hold need not be one that is timed: where a wait came
     /// before, it was timed. 0 if that is not known.
     pub fn had_since(&self, held: &Metered) -> u64 {
@@ -661,15 +666,23 @@ impl MeterThread {
         unsafe { word(&raw const self.row.waits) }.store(at, Release);
     }
 
-    /// Takes back the wait that was kept for `held`.
-    pub fn kept(&mut self, held: &Metered) -> Option<Pending> {
-        let i = (held.flags & PENDING_BITS).checked_sub(1)? as usize;
-        // SAFETY: `keep` put it there; below PENDING.
-        unsafe { self.pending(i).take() }
+    /// Has `f` record the wait that was kept for `held`, if there is one, and forgets it. It is not copied: it would take much of the
+    /// program's stack.
+    pub fn record_kept(&mut self, held: &Metered, f: impl FnOnce(&mut Self, &Pending)) {
+        let Some(i) = (held.flags & PENDING_BITS).checked_sub(1) else { return };
+        let place = self.pending(i as usize);
+        // SAFETY: `keep` put it there; below PENDING. Handlers of signals use free places, which this is not until it is cleared,
+        // and other threads only look at when it ended.
+        unsafe {
+            if !place.is_free() {
+                f(self, &*place.0);
+                place.clear();
+            }
+        }
     }
 
     /// The part of the memory for waits that is this thread's alone, if it is there.
-    fn own_waits(&mut self) -> Option<&mut Own> {
+    pub(super) fn own_waits(&mut self) -> Option<&mut Own> {
         let waits = self.row.waits as *mut Waits;
         // SAFETY: not null, so the memory is there, stays mapped and began zeroed, as this part may. No other thread looks at it, and
         // no reference is made to the parts that others do look at.
@@ -731,6 +744,22 @@ impl MeterThread {
         // SAFETY: one place more than PENDING, and the memory is there, or no wait would be
         // expected.
         unsafe { self.pending(PENDING).store(wait) };
+    }
+
+    /// The acquisition is over. True: there was a wait, which is to be taken.
+    #[inline(always)]
+    pub fn has_put_wait(&mut self) -> bool {
+        self.row.expected = 0;
+        // SAFETY: `waits` is not 0, so the memory is there, and it has one place more than PENDING.
+        self.row.waits != 0 && !unsafe { self.pending(PENDING).is_free() }
+    }
+
+    /// The acquisition is over, and its wait does not count.
+    pub fn forget_wait(&mut self) {
+        if self.has_put_wait() {
+            // SAFETY: `has_put_wait` found a wait there.
+            unsafe { self.pending(PENDING).clear() };
+        }
     }
 
     /// The acquisition is over. Its wait, if there was one.

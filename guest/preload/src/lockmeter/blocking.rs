@@ -35,7 +35,7 @@ fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
     // as the thread.
     let errno = unsafe { *libc::__errno_location() };
-    record::plain_wait(thread, cell, ended.saturating_sub(begun));
+    record::plain_wait(thread, cell, ended.saturating_sub(begun), ended);
     // SAFETY: `__errno_location` gives the address of this thread's own errno, which lives as long
     // as the thread.
     unsafe { *libc::__errno_location() = errno };

@@ -7,10 +7,12 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{
-    Call, CellRef, CondWait, LastWait, MeterThread, On, Pending, Shares, Signal, Woken, key,
+    Call, CellRef, CondWait, For, LastWait, Left, MeterThread, On, Pending, Shares, Signal, Woken,
+    key,
 };
 use lockwright_ledger::rows::meter::{Metered, site_flag, wait_kind};
 use lockwright_ledger::rows::mode;
+use lockwright_ledger::timeline::event_flag;
 
 use super::attached::thread;
 use super::meter::{BOARDS, CONDITIONS, WHAT, header, is_wanted, prepare};
@@ -219,24 +221,61 @@ fn looked_only(thread: &mut MeterThread, c: u64, held: &Metered) {
     }
 }
 
+/// A condition wait that is over.
+struct Over {
+    cell: CellRef,
+    /// As [`CondWait::again`].
+    again: Option<CellRef>,
+    mutex: u64,
+    begun: u64,
+    ended: u64,
+    /// When it was woken, or ran out of time.
+    woken: u64,
+    /// Site of the signal, 0 if it is not known.
+    by: u32,
+    what: For,
+    /// The holder that let it have the mutex.
+    left: Option<Left>,
+}
+
 /// The condition wait on `c` is over, at `ended`, and the thread has its mutex.
 #[inline(never)]
 fn end(thread: &mut MeterThread, c: u64, result: c_int, ended: u64, ends: Ends) {
-    let Some(wait) = thread.condition().and_then(|condition| condition.wait.take()) else { return };
+    let mut shares = Shares::NONE;
+    let Some(over) = leave(thread, c, result, (ended, ends), &mut shares) else { return };
+    let again = relock(thread, &over, &mut shares);
+    if let (0, Some(again), Some(condition)) = (result, again, thread.condition()) {
+        condition.last.put(LastWait { cell: over.cell, again, cond: c, ended, by: over.by });
+    }
+}
+
+/// The thread waits on `c` no more. `shares` become those of the mutex's holders since it was woken. By a function of its own, which
+/// takes much of a stack.
+#[inline(never)]
+fn leave(
+    thread: &mut MeterThread,
+    c: u64,
+    result: c_int,
+    (ended, ends): (u64, Ends),
+    shares: &mut Shares,
+) -> Option<Over> {
+    let wait = thread.condition().and_then(|condition| condition.wait.take())?;
     thread.wait_ends(wait.outer, ended);
     let signal = thread.cond_waiter().filter(|_| wait.is_listed).and_then(|waiter| {
         // SAFETY: the thread's own place, which is in the list.
         unsafe { CONDITIONS.leave(waiter, result == 0, &BOARDS) }
     });
-    let mut woken_at = signal.map(|signal| signal.at.clamp(wait.begun, ended));
-    let mut shares = Shares::NONE;
+    let signalled_at = signal.map(|signal| signal.at.clamp(wait.begun, ended));
+    let (mut woken_at, mut left) = (signalled_at, None);
     if let Some(place) = signal.and_then(|signal| signal.place) {
-        shares = BOARDS.leave(&place, None);
+        left = wait::left(&place, ended);
+        *shares = BOARDS.leave(&place, None);
     }
     match wait.place {
         Some(place) if result == libc::ETIMEDOUT => {
+            left = wait::left(&place, ended);
             woken_at = late_since(ends, ended).map(|at| at.clamp(wait.begun, ended));
-            shares = BOARDS.leave_from(&place, woken_at.unwrap_or(ended));
+            *shares = BOARDS.leave_from(&place, woken_at.unwrap_or(ended));
         }
         Some(place) => BOARDS.quit(&place),
         None if result == libc::ETIMEDOUT && ends.late_ns().is_some_and(|late| late > LATE_NS) => {
@@ -249,46 +288,50 @@ fn end(thread: &mut MeterThread, c: u64, result: c_int, ended: u64, ends: Ends) 
     if result == libc::ETIMEDOUT {
         wait.cell.ran_out();
     }
+    let CondWait { cell, again, mutex, begun, .. } = wait;
+    let what = For {
+        addr: c,
+        by: signal.map_or(0, |signal| signal.tid),
+        when: signalled_at.unwrap_or(0),
+        flags: if result == libc::ETIMEDOUT { event_flag::GAVE_UP } else { 0 },
+        ..For::default()
+    };
     let by = signal.map_or(0, |signal| signal.site);
-    let again = relock(thread, &wait, (ended, woken_at.unwrap_or(ended)), shares, by);
-    if let (0, Some(again), Some(condition)) = (result, again, thread.condition()) {
-        condition.last.put(LastWait { cell: wait.cell, again, cond: c, ended, by });
-    }
+    let woken = woken_at.unwrap_or(ended);
+    Some(Over { cell, again, mutex, begun, ended, woken, by, what, left })
 }
 
-/// The thread has the mutex again, at `ended`. It was woken at `woken`, from when on `shares` are those of the mutex's holders. The
-/// cell of that acquisition.
+/// The thread has the mutex again. The cell of that acquisition.
 ///
 /// A thread that is woken needs time to run. If others held the mutex for most of what it took, it had to wait for the mutex; else
 /// for the processor, and all of that is the condition's wait.
-fn relock(
-    thread: &mut MeterThread,
-    wait: &CondWait,
-    (ended, woken): (u64, u64),
-    mut shares: Shares,
-    by: u32,
-) -> Option<CellRef> {
+#[inline(never)]
+fn relock(thread: &mut MeterThread, over: &Over, shares: &mut Shares) -> Option<CellRef> {
+    let &Over { cell, again, begun, ended, woken, by, what, left, .. } = over;
     let ticks = ended.saturating_sub(woken);
-    let spot = wait.again.and_then(|cell| {
+    let spot = again.and_then(|cell| {
         cell.begin();
         thread.has_room().then_some(Spot { cell, trial: None })
     });
-    let whole = ended.saturating_sub(wait.begun);
+    let whole = ended.saturating_sub(begun);
     let Some(spot) = spot else {
-        record::woken(thread, &Woken { cell: wait.cell, ticks: whole, by });
+        record::woken(thread, &Woken { cell, ticks: whole, by, ended, what });
         return None;
     };
     if shares.held() > ticks / 2 {
         shares.settle(ticks);
-        let waited = Pending::new(spot.cell, ended, ticks, shares);
-        let before = Woken { cell: wait.cell, ticks: woken.saturating_sub(wait.begun), by };
-        wait::held_after(thread, Some(&waited), wait.mutex, spot, false);
+        let lock = For { addr: over.mutex, flags: event_flag::LOCK, ..For::default() };
+        let lock = wait::ended_by(left, lock);
+        let waited = Pending { what: lock, ..Pending::new(spot.cell, ended, ticks, *shares) };
+        let before = Woken { cell, ticks: woken.saturating_sub(begun), by, ended: woken, what };
+        wait::held_after(thread, Some(&waited), over.mutex, spot, false);
         if !thread.keep_woken(&before) {
             record::woken(thread, &before);
         }
     } else {
-        let waited = Pending::new(wait.cell, ended, whole, Shares::of(by, whole));
-        wait::held_after(thread, Some(&waited), wait.mutex, spot, false);
+        *shares = Shares::of(by, whole);
+        let waited = Pending { what, ..Pending::new(cell, ended, whole, *shares) };
+        wait::held_after(thread, Some(&waited), over.mutex, spot, false);
     }
     Some(spot.cell)
 }
@@ -333,7 +376,7 @@ fn signal(thread: &mut MeterThread, on: &On, site: u64, to_all: bool) {
     let Some(cell) = cell_of(thread, key, &call, address) else { return };
     let at = clock::now();
     let place = wait::enter(thread, on.mutex, at);
-    let signal = Signal { at, site: cell.site(), place };
+    let signal = Signal { at, site: cell.site(), tid: thread.tid(), place };
     if CONDITIONS.signal(on.cond, to_all, signal, on.mutex, &BOARDS) > 0 {
         cell.begin();
     }
@@ -348,7 +391,7 @@ pub fn cancels(pthread: u64) {
     if let (Some(on), Some(thread)) = (CONDITIONS.wait_of(pthread), thread()) {
         let at = clock::now();
         let place = wait::enter(thread, on.mutex, at);
-        CONDITIONS.cancel(&on, Signal { at, site: 0, place }, &BOARDS);
+        CONDITIONS.cancel(&on, Signal { at, site: 0, tid: thread.tid(), place }, &BOARDS);
         place.iter().for_each(|place| BOARDS.quit(place));
     }
 }

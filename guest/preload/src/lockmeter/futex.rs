@@ -3,9 +3,10 @@
 use core::ffi::c_long;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares, key};
-use lockwright_engines::wakes::Place;
+use lockwright_engines::lockmeter::{Call, CellRef, For, MeterThread, Pending, Shares, key};
+use lockwright_engines::wakes::{Place, Waker};
 use lockwright_ledger::rows::meter::wait_kind;
+use lockwright_ledger::timeline::event_flag;
 
 use super::attached::thread;
 use super::meter::is_wanted;
@@ -79,17 +80,25 @@ pub fn during(
             } else {
                 cell.interrupted()
             }
-            record::plain_wait(thread, cell, ticks);
+            let what = For { addr: begun.addr, flags: event_flag::GAVE_UP, ..For::default() };
+            let waited = Pending::new(cell, ended, ticks, Shares::NONE);
+            record::wait(thread, &Pending { what, ..waited });
         }
         // Refused for another reason: there was no wait.
         (-1, _) => cell.take_back(),
         _ => {
             let shares = Shares::of(site, ticks);
-            record::wait(thread, &Pending::new(cell, ended, ticks, shares));
+            let what = For { addr: begun.addr, ..waker.map_or(For::default(), ended_by) };
+            record::wait(thread, &Pending { what, ..Pending::new(cell, ended, ticks, shares) });
         }
     }
     sys::set_errno(errno);
     result
+}
+
+/// What is known of a wait that a call woke.
+fn ended_by(waker: Waker) -> For {
+    For { by: waker.tid, when: waker.when_ns, flags: event_flag::WHEN_NS, ..For::default() }
 }
 
 /// The cell of a call that is about to wake somebody, which returns to `address`.

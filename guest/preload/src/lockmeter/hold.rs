@@ -15,7 +15,7 @@ use lockwright_ledger::rows::meter::histogram_kind;
 
 use super::meter::{BOARDS, SAMPLE, supply};
 use super::target::Spot;
-use super::{clock, off_cpu, record, tls};
+use super::{clock, off_cpu, record, timeline, tls};
 use crate::callsite;
 
 /// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here
@@ -108,14 +108,15 @@ fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_in
     // Asked once more, rather than handed over, for the sake of those that nobody waits for.
     let Some(hold) = thread.innermost_uncounted(addr) else { return unlock() };
     let now = clock::now();
-    charge(addr, hold, now, false);
+    charge(thread, addr, hold, now, false);
     let result = unlock();
     if result == 0 {
         // SAFETY: the innermost entry was there before the unlock, and handlers of signals leave
         // entries as they find them.
         let hold = unsafe { thread.pop() };
         hold.cell.begin();
-        record(thread, hold, now);
+        let fought = Fought { addr, since: hold.since, flags: timeline::flags(true, false) };
+        record_fought_for(thread, fought, hold, now);
     }
     result
 }
@@ -236,14 +237,22 @@ fn end_and_judge(
     let Some(hold) = Ending::of(&held) else { return unlock() };
     // The charge begins when the thread got the lock, even if this hold is not timed.
     let had = Ending { since: thread.had_since(&held), ..hold };
-    let now = ending(addr, had, MeterThread::is_shared(&held));
+    let is_shared = MeterThread::is_shared(&held);
+    let is_waited_for = BOARDS.is_waited_for(addr);
+    let now = ending(thread, addr, had, is_shared);
     let result = unlock();
     if result == 0 {
         thread.remove(addr);
         if held.is_uncounted() {
             hold.cell.begin();
         }
-        record(thread, hold, now);
+        // A hold after a wait is one of a lock that is fought for, too. `ending` saw to those that are shared.
+        if !is_shared && (is_waited_for || MeterThread::has_waited(&held)) {
+            let flags = timeline::flags(is_waited_for, false);
+            record_fought_for(thread, Fought { addr, since: had.since, flags }, hold, now);
+        } else {
+            record(thread, hold, now);
+        }
         if let Some(trial) = MeterThread::trial_of(&held) {
             judge(trial);
         }
@@ -259,7 +268,7 @@ pub fn end_all(thread: &mut MeterThread) {
     let innermost = |thread: &MeterThread| thread.held().rfind(|held| held.addr != 0);
     while let Some(held) = innermost(thread) {
         if let Some(hold) = Ending::of(&held) {
-            let now = ending(held.addr, hold, MeterThread::is_shared(&held));
+            let now = ending(thread, held.addr, hold, MeterThread::is_shared(&held));
             if held.is_uncounted() {
                 hold.cell.begin();
             }
@@ -279,20 +288,26 @@ fn now_for(hold: Ending) -> u64 {
 /// The hold is about to end: adds it to the board for the waiters. Returns the time, 0 if nothing
 /// needs it.
 #[inline(always)]
-pub fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
+pub fn ending(thread: &mut MeterThread, addr: u64, hold: Ending, shared: bool) -> u64 {
     let now = now_for(hold);
     if BOARDS.is_waited_for(addr) {
-        charge(addr, hold, now, shared);
+        charge(thread, addr, hold, now, shared);
     }
     now
 }
 
 #[cold]
 #[inline(never)]
-fn charge(addr: u64, hold: Ending, now: u64, shared: bool) {
+fn charge(thread: &mut MeterThread, addr: u64, hold: Ending, now: u64, shared: bool) {
     let now = if now == 0 { clock::now() } else { now };
-    let hold = Hold { addr, site: hold.cell.site(), since: hold.since, now, shared };
+    let tid = thread.tid();
+    let Ending { cell, since } = hold;
+    let hold = Hold { addr, site: cell.site(), since, now, shared, tid };
     BOARDS.charge(&hold);
+    if shared && timeline::is_wanted() {
+        // Here, not after the release, whose fast path is not to ask once more.
+        timeline::hold(thread, addr, cell, since, now, timeline::flags(true, true));
+    }
 }
 
 /// Counts a hold that is over.
@@ -304,14 +319,45 @@ fn record(thread: &mut MeterThread, hold: Ending, now: u64) {
     // The counter of another processor may lag by some ticks.
     let ticks = now.saturating_sub(hold.since);
     if let Err(rest) = hold.cell.count_hold(ticks) {
-        make_up(thread, hold.cell, ticks, rest);
+        make_up(thread, hold.cell, ticks, rest, now);
+    }
+}
+
+/// A hold of a lock that others wait for, or that was waited for, as the timeline has it.
+struct Fought {
+    addr: u64,
+    since: u64,
+    flags: u16,
+}
+
+/// Counts a hold that is over, of a lock that is fought for.
+fn record_fought_for(thread: &mut MeterThread, fought: Fought, hold: Ending, now: u64) {
+    if hold.since != 0 {
+        let ticks = now.saturating_sub(hold.since);
+        if let Err(rest) = hold.cell.count_hold(ticks) {
+            count_rest(thread, hold.cell, ticks, rest);
+        }
+    }
+    if timeline::is_wanted() {
+        let Fought { addr, since, flags } = fought;
+        let ended = if now == 0 { clock::now() } else { now };
+        timeline::hold(thread, addr, hold.cell, since, ended, flags);
     }
 }
 
 /// Counts what of a hold has not been counted.
 #[cold]
 #[inline(never)]
-fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
+fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest, now: u64) {
+    count_rest(thread, cell, ticks, rest);
+    if ticks >= LONG && timeline::is_wanted() {
+        // Which lock of its class it was is not known here.
+        timeline::hold(thread, 0, cell, now.saturating_sub(ticks), now, 0);
+    }
+}
+
+#[inline(never)]
+fn count_rest(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
     if ticks >= LONG {
         off_cpu::look(thread, cell, ticks);
     }

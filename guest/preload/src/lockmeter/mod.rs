@@ -24,6 +24,7 @@ pub mod spin;
 mod spots;
 pub mod sync_waits;
 mod target;
+pub mod timeline;
 pub mod tls;
 pub mod user_locks;
 pub mod wait;
@@ -32,7 +33,7 @@ pub use self::attached::{come_back, is_metering, leave, own_tid};
 pub use self::hold::times_every;
 pub use self::meter::{is_wanted, prepare};
 pub use self::spots::{spot, subject_of};
-pub use self::target::Target;
+pub use self::target::{Spot, Target};
 
 use core::ptr;
 use core::sync::atomic::Ordering::*;
@@ -68,6 +69,8 @@ pub struct Wanted {
     pub monotonic: bool,
     /// Bounces are to be counted.
     pub bounces: bool,
+    /// Bytes of a timeline, 0: none.
+    pub timeline: u64,
 }
 
 /// Remembers what was asked for: at start, before any thread.
@@ -75,6 +78,7 @@ pub fn ask(wanted: Wanted) {
     SAMPLE.store(wanted.sample, Relaxed);
     WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
     clock::choose(wanted.monotonic);
+    timeline::ask(wanted.timeline);
     if wanted.bounces {
         bounces::ask();
     }
@@ -92,6 +96,7 @@ unsafe fn start(header: &'static Header) {
     // SAFETY: the caller promises that no other thread is in here.
     unsafe { meter::renew() };
     attached::begin();
+    timeline::start(header);
     header.hold_sample.store(SAMPLE.load(Relaxed), Relaxed);
     header.bounces.store(u32::from(bounces::is_wanted()), Relaxed);
     header.by_instance.store(u32::from(WHAT.load(Relaxed) != CLASS), Relaxed);

@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use lockwright_engines::lockdep::Ident;
-use lockwright_engines::lockmeter::{Call, CellRef, Pending, Shares, Waiting, key};
+use lockwright_engines::lockmeter::{Call, CellRef, For, Pending, Shares, Waiting, key};
 use lockwright_ledger::rows::meter::wait_kind;
 
 use super::attached::thread;
@@ -79,6 +79,8 @@ pub fn returned(entered: Entered, has_run: bool) {
     cell.begin();
     let ticks = ended.saturating_sub(begun);
     let by = RUNS.get(control).map_or(0, Ident::inst);
-    record::wait(thread, &Pending::new(cell, ended, ticks, Shares::of(by, ticks)));
+    let what = For { addr: control, ..For::default() };
+    let waited = Pending::new(cell, ended, ticks, Shares::of(by, ticks));
+    record::wait(thread, &Pending { what, ..waited });
     sys::set_errno(errno);
 }

@@ -3,28 +3,38 @@
 use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Share, Shares, Woken};
 use lockwright_ledger::rows::meter::{Metered, blame_kind, histogram_kind};
 
-use super::clock;
 use super::meter::{header, supply, with_space};
+use super::{clock, timeline};
 
 /// Records a wait that is over.
 pub fn wait(thread: &mut MeterThread, waited: &Pending) {
     let Some(cell) = waited.cell else { return };
     one(thread, cell, (waited.ticks, waited.spun), waited.shares.all());
+    if timeline::is_wanted() {
+        timeline::wait(thread, cell, &waited.what, waited.ticks, waited.ended);
+    }
 }
 
 /// Records a condition wait that is over.
 pub fn woken(thread: &mut MeterThread, woken: &Woken) {
-    let Woken { cell, ticks, by } = *woken;
+    let Woken { cell, ticks, by, .. } = *woken;
     one(thread, cell, (ticks, 0), &[Share { site: by, ticks }]);
+    if timeline::is_wanted() {
+        timeline::wait(thread, cell, &woken.what, ticks, woken.ended);
+    }
 }
 
 /// Records the waits that were kept for a lock which has been let go.
 pub fn kept(thread: &mut MeterThread, held: &Metered) {
+    kept_woken(thread, held);
+    thread.record_kept(held, wait);
+}
+
+/// Not part of [`kept`]: so only one of the two takes room of the program's stack.
+#[inline(never)]
+fn kept_woken(thread: &mut MeterThread, held: &Metered) {
     if let Some(before) = thread.kept_woken(held) {
         woken(thread, &before);
-    }
-    if let Some(waited) = thread.kept(held) {
-        wait(thread, &waited);
     }
 }
 
@@ -52,9 +62,9 @@ fn one(thread: &mut MeterThread, cell: CellRef, (ticks, spun): (u64, u64), share
     }
 }
 
-/// Records a wait of `ticks` that was for no lock.
-pub fn plain_wait(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
-    wait(thread, &Pending::new(cell, 0, ticks, Shares::NONE));
+/// Records a wait of `ticks` that was for no lock, and ended at `ended`.
+pub fn plain_wait(thread: &mut MeterThread, cell: CellRef, ticks: u64, ended: u64) {
+    wait(thread, &Pending::new(cell, ended, ticks, Shares::NONE));
 }
 
 /// A thread of another process, by its kernel id, held the lock that a wait of `cell` was for.

@@ -67,7 +67,7 @@ pub fn release(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     let Some(readers) = shared else {
         return hold::end_innermost(thread, addr, ending, unlock);
     };
-    let now = hold::ending(addr, ending, true);
+    let now = hold::ending(thread, addr, ending, true);
     if let Some(readers) = readers {
         goes(readers, now);
     }

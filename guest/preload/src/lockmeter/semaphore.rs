@@ -104,20 +104,30 @@ impl Taking {
     }
 
     /// Takes it by `take`, a wrapper that waits out of sight.
-    pub fn take_by(self, take: impl FnOnce() -> c_int) -> c_int {
+    pub fn take_by(mut self, take: impl FnOnce() -> c_int) -> c_int {
         let (s, ident) = (self.semaphore(), self.target.ident);
         prepare(self.thread);
         self.spot.cell.begin();
         self.thread.expect_wait(self.target.addr, self.spot.cell);
         let result = take();
         let errno = sys::errno();
+        self.taken(result, errno);
+        if result == 0 {
+            // SAFETY: the caller's semaphore, just taken.
+            unsafe { has(s, ident) };
+        }
+        sys::set_errno(errno);
+        result
+    }
+
+    /// Counts what [`Self::take_by`] did. By a function of its own: the wait takes much of a stack, and `take` needs that, too.
+    #[inline(never)]
+    fn taken(&mut self, result: c_int, errno: c_int) {
         let waited = self.thread.take_wait();
         match result {
             0 => {
                 let addr = self.target.addr;
                 wait::held_after(self.thread, waited.as_ref(), addr, self.spot, false);
-                // SAFETY: the caller's semaphore, just taken.
-                unsafe { has(s, ident) };
             }
             _ if errno == ETIMEDOUT => {
                 self.spot.cell.time_out();
@@ -127,8 +137,6 @@ impl Taking {
             }
             _ => self.spot.cell.take_back(),
         }
-        sys::set_errno(errno);
-        result
     }
 
     /// Tries for it by `attempt`.

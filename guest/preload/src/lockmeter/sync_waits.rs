@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use libc::{pthread_barrier_t, pthread_t, sem_t};
-use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares, key};
+use lockwright_engines::lockmeter::{Call, CellRef, For, MeterThread, Pending, Shares, key};
 use lockwright_glibc::table::semaphore;
 use lockwright_ledger::rows::meter::wait_kind;
 
@@ -28,7 +28,8 @@ pub fn timed(
     let begun = clock::now();
     let (result, ended) = wait::block_at(thread, cell, addr, begun, block);
     let ticks = ended.saturating_sub(begun);
-    (result, Some(Pending::new(cell, ended, ticks, Shares::NONE)))
+    let what = For { addr, ..For::default() };
+    (result, Some(Pending { what, ..Pending::new(cell, ended, ticks, Shares::NONE) }))
 }
 
 /// The cell of a wait of `kind` at `site`.

@@ -3,13 +3,14 @@
 use core::ffi::c_int;
 
 use lockwright_engines::lockmeter::{
-    CellRef, Contention, MeterThread, Pending, Place, Shares, Waiting,
+    CellRef, Contention, For, Left, MeterThread, Pending, Place, Shares, Waiting,
 };
+use lockwright_ledger::timeline::event_flag;
 
 use super::attached::{self, holder};
 use super::meter::{BOARDS, header, prepare, with_space};
 use super::target::{Spot, Target};
-use super::{bounces, clock, hold, record};
+use super::{bounces, clock, hold, record, timeline};
 use crate::stack::modules;
 
 /// How a lock's holder can be known.
@@ -75,54 +76,108 @@ pub fn lock(
     let cell = spot.cell;
     prepare(thread);
     cell.begin();
-    let (result, waited) = measure(thread, target.addr, cell, contended, block);
-    match result {
+    measure(thread, target.addr, cell, contended, block, |thread, result, waited| match result {
         0 | libc::EOWNERDEAD => {
-            held_after(thread, Some(&waited), target.addr, spot, contended.shared);
+            held_after(thread, Some(waited), target.addr, spot, contended.shared);
         }
         libc::ETIMEDOUT => {
             cell.time_out();
-            record::wait(thread, &waited);
+            record::wait(thread, waited);
         }
         // Refused (EDEADLK and the like): there was no wait.
         _ => cell.take_back(),
-    }
-    result
+    })
 }
 
-/// Waits by `block` for the lock at `addr`, as an acquisition of `cell`.
+/// Waits by `block` for the lock at `addr`, as an acquisition of `cell`, and has `then` do with the wait what is to be done.
 pub fn measure(
     thread: &mut MeterThread,
     addr: u64,
     cell: CellRef,
     contended: Contended,
     block: impl FnOnce() -> c_int,
-) -> (c_int, Pending) {
+    then: impl FnOnce(&mut MeterThread, c_int, &Pending),
+) -> c_int {
     let begun = clock::now();
     bounces::contended(addr, cell);
     let place = enter(thread, addr, begun);
     let (owner, before) = (contended.owner_tid(), contended.holder(addr));
     let (result, ended) = block_at(thread, cell, addr, begun, block);
-    let ticks = ended.saturating_sub(begun);
-    let shares = place.map_or(Shares::NONE, |place| {
-        let mut shares = BOARDS.leave(&place, before);
-        // The present holder has not added to the board yet.
-        if result == libc::ETIMEDOUT
-            && let Some((site, since)) = contended.holder(addr)
-        {
-            shares.add(site, ended.saturating_sub(since.max(begun)));
-        }
-        if shares.held() == 0
-            && let Some(tid) = contended.other_process(addr, owner)
-        {
-            record::other_process(thread, cell, tid, ticks);
-            return Shares::NONE;
-        }
-        shares.settle(ticks);
-        shares
-    });
-    let spun = if contended.spins { ticks } else { 0 };
-    (result, Pending { spun, ..Pending::new(cell, ended, ticks, shares) })
+    let lasted = Lasted { addr, cell, contended, owner, before, begun, ended };
+    lasted.end(thread, place.as_ref(), result, then);
+    result
+}
+
+/// A wait that has just come to its end.
+struct Lasted {
+    addr: u64,
+    cell: CellRef,
+    contended: Contended,
+    /// Kernel id of the holder when it began, 0 if that is not known.
+    owner: u32,
+    /// Where and since when that had the lock.
+    before: Option<(u32, u64)>,
+    begun: u64,
+    ended: u64,
+}
+
+impl Lasted {
+    /// Not part of [`measure`], under whose frame the wait takes place: it takes much of a stack.
+    #[inline(never)]
+    fn end(
+        &self,
+        thread: &mut MeterThread,
+        place: Option<&Place>,
+        result: c_int,
+        then: impl FnOnce(&mut MeterThread, c_int, &Pending),
+    ) {
+        let &Self { addr, cell, contended, owner, before, begun, ended } = self;
+        let ticks = ended.saturating_sub(begun);
+        let left = place.and_then(|place| left(place, ended));
+        let shares = place.map_or(Shares::NONE, |place| {
+            let mut shares = BOARDS.leave(place, before);
+            // The present holder has not added to the board yet.
+            if result == libc::ETIMEDOUT
+                && let Some((site, since)) = contended.holder(addr)
+            {
+                shares.add(site, ended.saturating_sub(since.max(begun)));
+            }
+            if shares.held() == 0
+                && let Some(tid) = contended.other_process(addr, owner)
+            {
+                record::other_process(thread, cell, tid, ticks);
+                return Shares::NONE;
+            }
+            shares.settle(ticks);
+            shares
+        });
+        let spun = if contended.spins { ticks } else { 0 };
+        let gave_up = if result == libc::ETIMEDOUT { event_flag::GAVE_UP } else { 0 };
+        let what = For {
+            addr,
+            holder: owner & libc::FUTEX_TID_MASK,
+            holder_site: before.map_or(0, |(site, _)| site),
+            flags: event_flag::LOCK | gave_up,
+            ..For::default()
+        };
+        let what = if gave_up == 0 { ended_by(left, what) } else { what };
+        then(thread, result, &Pending { spun, what, ..Pending::new(cell, ended, ticks, shares) });
+    }
+}
+
+/// The holder that let a waiter in at `ended`, if the timeline is to have it.
+pub fn left(place: &Place, ended: u64) -> Option<Left> {
+    if timeline::is_wanted() { BOARDS.left(place, ended) } else { None }
+}
+
+/// What is known of a wait for a lock, the last holder among it.
+pub fn ended_by(left: Option<Left>, what: For) -> For {
+    left.map_or(what, |left| {
+        let is_known = what.holder != 0;
+        let holder = if is_known { what.holder } else { left.tid };
+        let holder_site = if is_known { what.holder_site } else { left.site };
+        For { when: left.at, by: left.tid, holder, holder_site, ..what }
+    })
 }
 
 /// A wait for the lock at `addr`, as an acquisition of `cell`, begins here, and ends with [`end`]:
@@ -139,12 +194,15 @@ pub fn end(thread: &mut MeterThread, wait: &Contention) -> Pending {
     let ended = clock::now();
     thread.wait_ends(wait.outer, ended);
     let ticks = ended.saturating_sub(wait.begun);
+    let left = wait.place.and_then(|place| left(&place, ended));
+    let what = For { addr: wait.addr, flags: event_flag::LOCK, ..For::default() };
+    let what = ended_by(left, what);
     let shares = wait.place.map_or(Shares::NONE, |place| {
         let mut shares = BOARDS.leave(&place, None);
         shares.settle(ticks);
         shares
     });
-    Pending::new(wait.cell, ended, ticks, shares)
+    Pending { what, ..Pending::new(wait.cell, ended, ticks, shares) }
 }
 
 /// Waits by `block`; for as long, the ledger says where, for what and since when. When the wait was

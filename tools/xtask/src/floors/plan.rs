@@ -200,9 +200,9 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &[],
         floors: &[
-            &["claims", "live", "part_copy"],
+            &["claims", "events", "live", "part_copy"],
             &["reader", "writer"],
-            &["numbered", "rows"],
+            &["numbered", "rows", "timeline"],
             &["file", "histogram", "layout", "readers_word", "site"],
         ],
     },

@@ -8,6 +8,7 @@ use libc::{
     EBUSY, EOWNERDEAD, ETIMEDOUT, clockid_t, pthread_barrier_t, pthread_cond_t, pthread_mutex_t,
     pthread_rwlock_t, pthread_spinlock_t, pthread_t, timespec,
 };
+use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::wait_kind;
 
 use crate::callsite::Return;
@@ -16,7 +17,7 @@ use crate::lockmeter::acquire::{Counted, may_recur};
 use crate::lockmeter::cond::Ends;
 use crate::lockmeter::wait::{self, Contended, Owner};
 use crate::lockmeter::{
-    Target, cond, hold, is_wanted, prepare, record, rwlock, spot, subject_of, sync_waits, tls,
+    Spot, Target, cond, hold, is_wanted, prepare, record, rwlock, spot, subject_of, sync_waits, tls,
 };
 use crate::os::deadline;
 
@@ -55,26 +56,49 @@ pub unsafe fn acquire<L: Watched + Counted>(
     spot.cell.begin();
     thread.expect_wait(target.addr, spot.cell);
     let result = take();
-    let waited = thread.take_wait();
+    let has_waited = thread.has_put_wait();
     match result {
-        0 | EOWNERDEAD if recurs && thread.recurse(target.addr) => spot.cell.take_back(),
-        0 | EOWNERDEAD => {
-            wait::held_after(thread, waited.as_ref(), target.addr, spot, mode != 0);
+        0 | EOWNERDEAD if recurs && thread.recurse(target.addr) => {
+            thread.forget_wait();
+            spot.cell.take_back();
         }
+        0 | EOWNERDEAD if !has_waited => {
+            hold::begin(thread, target.addr, spot, mode != 0);
+        }
+        0 | EOWNERDEAD => has_after_wait(thread, target.addr, spot, mode != 0),
         EBUSY if tries => spot.cell.reject(),
         ETIMEDOUT => {
             spot.cell.time_out();
-            if let Some(waited) = waited {
-                record::wait(thread, &waited);
-            }
+            ran_out(thread);
         }
-        _ => spot.cell.take_back(),
+        _ => {
+            thread.forget_wait();
+            spot.cell.take_back();
+        }
     }
     if result == 0 {
         // SAFETY: the program passed `lock` to this call, and the thread holds it by now.
         unsafe { L::had_after_wait(lock, mode) };
     }
     result
+}
+
+/// The thread has the lock at `addr` after a wait. Not part of [`acquire`], under whose frame lockdep's slow path runs: a wait takes
+/// much of a stack.
+#[cold]
+#[inline(never)]
+fn has_after_wait(thread: &mut MeterThread, addr: u64, spot: Spot, shared: bool) {
+    let waited = thread.take_wait();
+    wait::held_after(thread, waited.as_ref(), addr, spot, shared);
+}
+
+/// The thread has given up, after a wait if there was one.
+#[cold]
+#[inline(never)]
+fn ran_out(thread: &mut MeterThread) {
+    if let Some(waited) = thread.take_wait() {
+        record::wait(thread, &waited);
+    }
 }
 
 /// lockdep waits for the lock at `addr` by `block`: that is timed, if it is for an acquisition
@@ -87,9 +111,7 @@ pub fn timed(addr: u64, owner: u32, block: &mut dyn FnMut() -> c_int) -> c_int {
     let expected = tls::own_with(|meter| meter.expected_wait(addr));
     let Some((thread, cell)) = expected else { return block() };
     let contended = Contended { owner: Owner::Was(owner), spins: false, shared: false };
-    let (result, waited) = wait::measure(thread, addr, cell, contended, block);
-    thread.put_wait(&waited);
-    result
+    wait::measure(thread, addr, cell, contended, block, |thread, _, waited| thread.put_wait(waited))
 }
 
 /// # Safety
