@@ -4,6 +4,7 @@
 mod live;
 mod program;
 mod swap;
+mod timeline;
 mod top;
 mod tune;
 
@@ -16,6 +17,7 @@ pub use live::{LiveArgs, OnDeadlock, TimeArgs};
 pub use lockwright_console::args::{Colour, OutputArgs};
 pub use program::{HoldTiming, MeteringArgs, RunArgs};
 pub use swap::SwapArgs;
+pub use timeline::TimelineArgs;
 pub use top::{PsArgs, TopArgs};
 pub use tune::{MetricArgs, Pattern, TuneArgs};
 
@@ -25,6 +27,7 @@ use lockwright_console::error::exit;
 use lockwright_report::listing::Listing;
 use lockwright_report::lockmeter::diff::FailIf;
 use lockwright_report::lockmeter::folded::Folded;
+use lockwright_report::lockmeter::timeline::TimelineFormat;
 use lockwright_report::lockmeter::view::{Compat, Sort, View};
 
 /// The Linux kernel's locking tools, for programs that you do not rebuild.
@@ -169,7 +172,7 @@ pub struct CheckArgs {
 }
 
 /// What is of programs that lockwright starts with its library.
-const PRELOADED: [&str; 17] = [
+const PRELOADED: [&str; 19] = [
     "html",
     "open",
     "wait_threshold",
@@ -180,6 +183,8 @@ const PRELOADED: [&str; 17] = [
     "folded",
     "pprof",
     "openmetrics",
+    "timeline",
+    "timeline_size",
     "hold",
     "instances",
     "listen",
@@ -245,6 +250,10 @@ pub struct MeterArgs {
     #[command(flatten)]
     pub metering: MeteringArgs,
 
+    /// How much of it is kept in time.
+    #[command(flatten)]
+    pub timeline: TimelineArgs,
+
     /// How the program is run.
     #[command(flatten)]
     pub run: RunArgs,
@@ -289,6 +298,10 @@ pub struct BothArgs {
     /// What is measured.
     #[command(flatten)]
     pub metering: MeteringArgs,
+
+    /// How much of it is kept in time.
+    #[command(flatten)]
+    pub timeline: TimelineArgs,
 
     /// How the program is run.
     #[command(flatten)]
@@ -633,6 +646,13 @@ pub struct ViewArgs {
     /// Also write counters in the OpenMetrics text format, for Prometheus.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub openmetrics: Option<PathBuf>,
+
+    /// Also record when each thread waited and held locks, and write it to FILE, for
+    /// ui.perfetto.dev. If the name ends in `.json` or `.json.gz`, it is for profiler.firefox.com;
+    /// `perfetto=FILE` or `firefox=FILE` says which. Short waits are sampled. You can give this
+    /// option several times.
+    #[arg(long, value_name = "FILE", value_parser = timeline::file)]
+    pub timeline: Vec<(TimelineFormat, PathBuf)>,
 }
 
 impl ViewArgs {
@@ -664,7 +684,7 @@ fn folded(text: &str) -> Result<(Folded, PathBuf), String> {
 /// What to show instead of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
-#[group(multiple = false, conflicts_with_all = ["json", "html", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif", "junit", "markdown", "github"])]
+#[group(multiple = false, conflicts_with_all = ["json", "html", "stats", "folded", "pprof", "openmetrics", "timeline", "gen_suppressions", "write_baseline", "sarif", "junit", "markdown", "github"])]
 pub struct ListingArgs {
     /// List the lock classes, as the kernel's /proc/lockdep does: acquisitions (OPS), classes that
     /// follow (FD) and precede (BD), use in signal handlers, and the classes taken while it is held.

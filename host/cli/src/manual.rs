@@ -173,6 +173,10 @@ pub const METER: Manual = Manual {
             "Look at contention in pprof.",
         ),
         (
+            "lockwright meter --timeline locks.pftrace -- ./server",
+            "Waits, holds and hand-overs in time: open the file in ui.perfetto.dev.",
+        ),
+        (
             "lockwright meter --compat lockmeter --min-con 1 -- ./server",
             "The table that the kernel's lockmeter printed, of locks contended in 1 % or more.",
         ),

@@ -11,6 +11,7 @@ mod names;
 pub mod run;
 mod sizes;
 mod stuck;
+mod timeline;
 mod times;
 mod ways;
 mod what_if;

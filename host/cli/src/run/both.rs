@@ -35,6 +35,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
             objects: !args.checkers.no_objects,
             lockmeter: Some(&args.metering),
             bounces: args.view.counts_bounces(),
+            timeline: args.timeline.bytes(!args.view.timeline.is_empty()),
             allocations: args.run.track_allocations,
         },
         args: &args.run,

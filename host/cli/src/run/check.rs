@@ -91,6 +91,7 @@ pub fn check(
         objects: !checkers.no_objects,
         lockmeter: None,
         bounces: false,
+        timeline: None,
         allocations: args.track_allocations,
     };
     let plan = Plan { program, engines, args, wishes, hang_after: checkers.hang_after() };

@@ -42,6 +42,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
             objects: false,
             lockmeter: Some(&args.metering),
             bounces: args.view.counts_bounces(),
+            timeline: args.timeline.bytes(!args.view.timeline.is_empty()),
             allocations: args.run.track_allocations,
         },
         args: &args.run,

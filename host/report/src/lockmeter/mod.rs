@@ -9,4 +9,5 @@ pub mod json;
 pub mod openmetrics;
 pub mod pprof;
 pub mod text;
+pub mod timeline;
 pub mod view;

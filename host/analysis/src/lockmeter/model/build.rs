@@ -9,11 +9,12 @@ use lockwright_ledger::rows::meter::{self as rows, blame_kind, site_flag, wait_k
 use lockwright_ledger::rows::{Class, Module, lock_kind, mode};
 use lockwright_ledger::{Ledger, readers_word};
 
+use super::at::At;
 use super::clock::Ticks;
 use super::end::{self, End};
 use super::numbers::{Numbers, Times};
 use super::report::{
-    At, Blame, Call, Futex, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait,
+    Blame, Call, Futex, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait,
     WaitKind, Waker, WakerKind,
 };
 use super::site_table::SiteTable;
@@ -25,6 +26,7 @@ use crate::completeness;
 use crate::finding::Frame;
 use crate::finding::coverage::{Completeness, Gap, Note, Untimed};
 use crate::finding::futex::FutexKind;
+use crate::lockmeter::timeline;
 use crate::model::{
     ClassGroup, ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
 };
@@ -51,15 +53,16 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) 
     let killed = KilledChildren::of(ledgers);
     let mut order = in_order_of_start(ledgers);
     order.retain(|&index| is_metered(&ledgers[index]));
-    let mut builder = Builder { are_several: order.len() > 1, ..Builder::default() };
+    let headers = || order.iter().map(|&index| ledgers[index].header());
+    let start = headers().map(|header| header.start_ns).min().unwrap_or(0);
+    let timeline = timeline::Builder::new(start);
+    let mut builder = Builder { are_several: order.len() > 1, timeline, ..Builder::default() };
     for &index in &order {
         let source = Source::new(&sources, index, processes.len(), ends);
         builder.add(&source);
         processes.push(Process { end: killed.end(&ledgers[index]), ..source.process() });
         ended.push(source.end_ns);
     }
-    let headers = || order.iter().map(|&index| ledgers[index].header());
-    let start = headers().map(|header| header.start_ns).min().unwrap_or(0);
     let end = ended.into_iter().max().unwrap_or(0);
     let by_instance = !processes.is_empty() && headers().all(|header| header.by_instance != 0);
     let processors = headers().map(|header| header.processors).max().unwrap_or(0).max(1);
@@ -279,6 +282,7 @@ struct Builder {
     counted_calls: HashSet<(usize, usize, u32)>,
     /// By lock and site: acquisitions of the call site whose stack is shown, where a place has several.
     shown: HashMap<(usize, usize), u64>,
+    timeline: timeline::Builder,
 }
 
 impl Builder {
@@ -335,7 +339,11 @@ impl Builder {
         };
         by_thread::add(&mut self.report, measured);
         let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
-        self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
+        let waiters = waiting::waiters(source.ledger, source.process, moments, &at);
+        self.timeline.add(source.ledger, source.process, &source.ticks, &at);
+        let start_ns = source.ledger.header().start_ns;
+        waiters.iter().for_each(|waiter| self.timeline.add_unfinished(waiter, start_ns));
+        self.report.waiting.extend(waiters);
         self.report.live.extend(live::threads(source.ledger, source.process, moments, &at));
     }
 
@@ -347,6 +355,7 @@ impl Builder {
             let held = process.and_then(|&process| self.holds_of.get(&(process, lock)));
             self.charge(lock, (site, held.map(|&(site, _)| site)), count, ns);
         }
+        self.report.timeline = self.timeline.finish();
         self.report
     }
 

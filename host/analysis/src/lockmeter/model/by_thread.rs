@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Blame, Cell, Meter, Site, blame_kind, wait_kind};
 
+use super::at::At;
 use super::clock::Ticks;
-use super::report::{At, Lock, LockThread, MeterReport, ThreadSite};
+use super::report::{Lock, LockThread, MeterReport, ThreadSite};
 use super::site_table::SiteTable;
 
 /// Least wait for a lock, as a part of the measured time, at which its threads are distinguished: no advice is given below 1 %.

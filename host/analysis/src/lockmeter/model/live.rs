@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Cell, Meter, Metered};
 
-use super::report::{At, Holding, LiveThread};
+use super::at::At;
+use super::report::{Holding, LiveThread};
 use super::site_table::SiteTable;
 use super::waiting::Moments;
 

@@ -1,9 +1,10 @@
 //! From ledgers to what a meter report shows: [`build`] reads them, [`MeterReport`] is what comes
 //! of it.
 
+mod at;
 mod build;
 mod by_thread;
-mod clock;
+pub(in crate::lockmeter) mod clock;
 mod end;
 mod histogram;
 mod hold_error;
@@ -11,10 +12,11 @@ mod live;
 mod numbers;
 mod order;
 mod report;
-mod site_table;
+pub(in crate::lockmeter) mod site_table;
 pub(crate) mod sums;
 mod waiting;
 
+pub use at::At;
 pub(crate) use build::push_to_few;
 pub use build::{build, build_with, is_metered};
 pub use end::End;
@@ -23,7 +25,7 @@ pub use hold_error::{FEWEST_TIMED, HoldError, one_longer_in};
 pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{
-    At, Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holding, Holds, Instance, LiveThread,
+    Blame, Call, CallNumbers, Clock, Cost, Futex, Holder, Holding, Holds, Instance, LiveThread,
     Lock, LockThread, MeterReport, Mode, Nested, Process, Readers, Site, ThreadSite, Wait,
     WaitKind, Waiter, Waker, WakerKind,
 };

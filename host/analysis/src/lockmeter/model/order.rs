@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use super::at::At;
 use super::numbers::Numbers;
-use super::report::{At, Lock, MeterReport, Waiter};
+use super::report::{Lock, MeterReport, Waiter};
 
 /// Longest waits first, then longest holds, then most acquisitions.
 pub fn by_wait(a: &Numbers, b: &Numbers) -> Ordering {
@@ -46,6 +47,10 @@ pub(super) fn sort(report: &mut MeterReport) {
     report
         .waiting
         .sort_by(|a, b| a.process.cmp(&b.process).then_with(|| begun(a).total_cmp(&begun(b))));
+    if let Some(timeline) = &mut report.timeline {
+        timeline.places_mut().for_each(|at| *at = moved(*at));
+        timeline.classes_mut().for_each(|class| *class = locks[*class]);
+    }
     for site in report.locks.iter_mut().flat_map(|lock| &mut lock.sites) {
         site.nested.iter_mut().for_each(|nested| nested.at = moved(nested.at));
         site.nested.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.at.cmp(&b.at)));

@@ -6,10 +6,12 @@
 
 use std::rc::Rc;
 
+use super::at::At;
 use super::numbers::{Numbers, Times};
 use crate::finding::coverage::{Completeness, Note};
 use crate::finding::futex::{FutexKind, FutexUse};
 use crate::finding::{Frame, LockOrigin, ModuleNote, Unwatched};
+use crate::lockmeter::timeline::Timeline;
 use crate::process_end::{Ended, ProcessEnd};
 
 /// The whole measurement: one run, of one or more processes.
@@ -45,6 +47,8 @@ pub struct MeterReport {
     pub explained: bool,
     /// What measuring cost, where that is known.
     pub cost: Option<Cost>,
+    /// Waits and holds in time, if a process recorded them.
+    pub timeline: Option<Timeline>,
 }
 
 impl MeterReport {
@@ -392,22 +396,6 @@ pub struct Nested {
     pub count: u64,
     /// How long in all.
     pub ns: f64,
-}
-
-/// Something waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum At {
-    /// A lock, at one of its sites.
-    Lock {
-        /// Index into [`MeterReport::locks`].
-        lock: usize,
-        /// Index into [`Lock::sites`].
-        site: usize,
-    },
-    /// Something else: index into [`MeterReport::waits`].
-    Wait(usize),
-    /// The ledger does not say.
-    Unknown,
 }
 
 /// How the readers of an rwlock overlapped; the sum over its instances.

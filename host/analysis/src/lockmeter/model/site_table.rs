@@ -1,6 +1,6 @@
 //! Which place of the report each row of sites of a ledger is.
 
-use super::report::At;
+use super::at::At;
 
 /// By row. Rows lie close together, and there may be millions of them.
 #[derive(Debug, Default)]

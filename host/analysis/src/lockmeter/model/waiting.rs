@@ -3,8 +3,9 @@
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Cell, Meter, Metered, Site, wait_kind};
 
+use super::at::At;
 use super::clock::Ticks;
-use super::report::{At, Clock, Holder, Waiter};
+use super::report::{Clock, Holder, Waiter};
 use super::site_table::SiteTable;
 use crate::finding::futex::{ID_BITS, LEAST_ID};
 

@@ -50,6 +50,7 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
         objects: true,
         lockmeter: None,
         bounces: false,
+        timeline: None,
         allocations: false,
     };
     match calibrate::trial(&preload, &engines, dir.path()) {

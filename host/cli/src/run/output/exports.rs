@@ -3,14 +3,18 @@
 use crate::args::ViewArgs;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_console::error::Result;
+use lockwright_report::lockmeter::timeline;
 use lockwright_report::lockmeter::{folded, openmetrics, pprof};
 
 use lockwright_console::sink::Sink;
 
+/// Makes a format of a report.
+type Making<T> = Box<dyn Fn(&MeterReport) -> T>;
+
 /// What makes a format.
 enum Render {
-    Text(Box<dyn Fn(&MeterReport) -> String>),
-    Bytes(fn(&MeterReport) -> Vec<u8>),
+    Text(Making<String>),
+    Bytes(Making<Vec<u8>>),
 }
 
 /// Files that were asked for; opened before the program runs, as the report's.
@@ -31,11 +35,20 @@ impl Exports {
             files.push((Sink::create(path, "--folded WHAT=FILE")?, render));
         }
         if let Some(path) = &args.pprof {
-            files.push((Sink::create(path, "--pprof FILE")?, Render::Bytes(pprof::render)));
+            files.push((
+                Sink::create(path, "--pprof FILE")?,
+                Render::Bytes(Box::new(pprof::render)),
+            ));
         }
         if let Some(path) = &args.openmetrics {
             let render = Render::Text(Box::new(openmetrics::render));
             files.push((Sink::create(path, "--openmetrics FILE")?, render));
+        }
+        for (format, path) in &args.timeline {
+            let (format, name) = (*format, path.to_string_lossy().into_owned());
+            let render =
+                Render::Bytes(Box::new(move |report| timeline::render(report, format, &name)));
+            files.push((Sink::create(path, "--timeline FILE")?, render));
         }
         Ok(Self { files })
     }

@@ -149,6 +149,7 @@ mod tests {
         objects: true,
         lockmeter: None,
         bounces: false,
+        timeline: None,
         allocations: false,
     };
 

@@ -62,6 +62,7 @@ impl Started {
             objects: true,
             lockmeter: Some(&args.metering),
             bounces: false,
+            timeline: None,
             allocations: args.run.track_allocations,
         };
         let follow = Follow::of(&args.run);

@@ -15,6 +15,8 @@ pub struct Engines<'a> {
     pub lockmeter: Option<&'a MeteringArgs>,
     /// lockmeter also counts bounces, and looks for the shortest holds.
     pub bounces: bool,
+    /// lockmeter also records a timeline of so many bytes.
+    pub timeline: Option<u64>,
     /// Where memory is allocated is tracked, for the names of locks in it.
     pub allocations: bool,
 }
@@ -30,7 +32,7 @@ impl Engines<'_> {
         let names: Vec<&str> = names.into_iter().flatten().collect();
         command.env("LOCKWRIGHT_ENGINES", names.join(","));
         command.env_remove("LOCKWRIGHT_HOLD").env_remove("LOCKWRIGHT_INSTANCES");
-        command.env_remove("LOCKWRIGHT_BOUNCES");
+        command.env_remove("LOCKWRIGHT_BOUNCES").env_remove("LOCKWRIGHT_TIMELINE");
         match self.allocations {
             true => command.env("LOCKWRIGHT_TRACK_ALLOCATIONS", "1"),
             false => command.env_remove("LOCKWRIGHT_TRACK_ALLOCATIONS"),
@@ -42,6 +44,9 @@ impl Engines<'_> {
             }
             if self.bounces {
                 command.env("LOCKWRIGHT_BOUNCES", "1");
+            }
+            if let Some(bytes) = self.timeline {
+                command.env("LOCKWRIGHT_TIMELINE", (bytes >> 10).to_string());
             }
         }
     }
@@ -70,6 +75,7 @@ mod tests {
             objects: true,
             lockmeter: Some(&metering),
             bounces: true,
+            timeline: Some(3 << 20),
             allocations: true,
         });
         let expected = [
@@ -77,6 +83,7 @@ mod tests {
             pair("LOCKWRIGHT_ENGINES", Some("lockdep,debugobjects,lockmeter")),
             pair("LOCKWRIGHT_HOLD", Some("sample:9")),
             pair("LOCKWRIGHT_INSTANCES", Some("1")),
+            pair("LOCKWRIGHT_TIMELINE", Some("3072")),
             pair("LOCKWRIGHT_TRACK_ALLOCATIONS", Some("1")),
         ];
         assert_eq!(all, expected);
@@ -85,6 +92,7 @@ mod tests {
             pair("LOCKWRIGHT_ENGINES", Some("lockdep")),
             pair("LOCKWRIGHT_HOLD", None),
             pair("LOCKWRIGHT_INSTANCES", None),
+            pair("LOCKWRIGHT_TIMELINE", None),
             pair("LOCKWRIGHT_TRACK_ALLOCATIONS", None),
         ];
         let one = Engines {
@@ -92,6 +100,7 @@ mod tests {
             objects: false,
             lockmeter: None,
             bounces: false,
+            timeline: None,
             allocations: false,
         };
         assert_eq!(told(one), expected);

@@ -2,6 +2,7 @@
 
 mod advice;
 mod futex;
+mod timeline;
 mod values;
 mod waiting;
 
@@ -68,6 +69,8 @@ pub struct Document<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     long_waits: Option<Vec<LongWaitOut<'r>>>,
     advice: Vec<advice::AdviceOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<timeline::TimelineOut<'r>>,
 }
 
 #[derive(Serialize)]
@@ -270,6 +273,7 @@ impl<'r> Document<'r> {
             waiting: report.waiting.iter().map(waiting::waiter).collect(),
             long_waits: long_waits.map(|waits| waits.iter().map(LongWaitOut::new).collect()),
             advice: advice::all(report),
+            timeline: report.timeline.as_ref().map(timeline::timeline),
         }
     }
 }

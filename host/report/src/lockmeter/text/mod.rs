@@ -15,6 +15,7 @@ mod instances;
 mod locks;
 mod page;
 mod style;
+mod timeline;
 pub(crate) mod waiting;
 pub(crate) mod waits;
 mod wakers;
@@ -58,6 +59,7 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
     futexes::write(&mut page);
     waits::write(&mut page);
     waiting::write(&mut page);
+    timeline::write(&mut page);
     if page.view.processes {
         head::write_processes(&mut page);
     }
