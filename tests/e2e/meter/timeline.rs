@@ -270,6 +270,22 @@ fn a_damaged_timeline_is_no_reason_to_fail() {
 }
 
 #[test]
+fn the_page_shows_the_longest_waits_of_a_timeline() {
+    let scratch = Scratch::new();
+    let [page, trace] = ["page.html", "t.pftrace"].map(|name| scratch.join(name));
+    let html = ["--html", page.to_str().unwrap()];
+    let timeline = ["--timeline", trace.to_str().unwrap()];
+    for (options, is_there) in [([html, timeline].concat(), true), (html.to_vec(), false)] {
+        let run = under("meter", &options, program("timeline.c")).run();
+        let worst = run.report()["timeline"]["worst"].as_array().map_or(0, Vec::len);
+        let text = std::fs::read_to_string(&page).expect("a page");
+        assert_eq!(text.contains("Worst waits"), is_there);
+        // A bar for each.
+        assert_eq!(text.matches("<svg class=\"range up\"").count(), worst);
+    }
+}
+
+#[test]
 fn without_the_option_nothing_is_recorded() {
     let run = under("meter", &[] as &[&str], program("timeline.c")).run();
     assert_eq!(run.report().get("timeline"), None);

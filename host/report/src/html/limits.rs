@@ -7,6 +7,7 @@
 //! | table of locks | 200,000 |
 //! | places, histograms and blame of single locks | 100,000 |
 //! | flame graphs, two | 80,000 each |
+//! | the longest waits | 45,000 |
 //! | all others | 90,000 |
 //!
 //! Locks are most of a comparison's page.
@@ -17,6 +18,8 @@ use maud::{Markup, PreEscaped};
 pub const FINDINGS: Limit = Limit { items: 500, bytes: 300_000 };
 /// Threads that were still waiting.
 pub const WAITS: Limit = Limit { items: 200, bytes: 40_000 };
+/// The longest waits for locks, if the run has a timeline.
+pub const WORST_WAITS: Limit = Limit { items: 64, bytes: 45_000 };
 /// Listed dependencies.
 pub const DEPENDENCIES: Limit = Limit { items: 500, bytes: 110_000 };
 /// Processes whose lock orders are drawn and listed, if there are several.

@@ -26,6 +26,7 @@ mod stack;
 mod threads;
 mod waits;
 mod words;
+mod worst_waits;
 
 use crate::lockmeter::diff::Judged as JudgedChange;
 use crate::prose::words::{command, plain};
@@ -51,7 +52,10 @@ pub fn render(run: &Run<'_>) -> String {
     }
     sections.extend(every_wait::section(&context, run.every_wait));
     match run.metered {
-        Some(metered) => sections.extend(meter::sections(&context, metered)),
+        Some(metered) => {
+            sections.extend(worst_waits::section(&context, metered));
+            sections.extend(meter::sections(&context, metered));
+        }
         None => sections.extend(locks::of_graphs(&context, run.graphs, run.runs)),
     }
     sections.extend(runs::section(run.runs));
