@@ -103,7 +103,7 @@ impl Ledgers {
         self.paths.iter().flat_map(of).collect()
     }
 
-    /// Adds the waits that lockdep knows. lockmeter knows them, too, but for joined threads and time limits: where that takes
+    /// Adds the waits that lockdep knows. lockmeter knows them, too, except joined threads and time limits: where that takes
     /// long, it does without.
     fn add_waits(&mut self, moment: &mut Moment, ledgers: &[Ledger], symbols: &AllSymbols<'_>) {
         if moment.is_measured && self.waits_took > LONG {
