@@ -14,6 +14,8 @@ pub const PROGRAM: Program = Program {
         ("check", &manual::CHECK),
         ("meter", &manual::METER),
         ("run", &manual::RUN),
+        ("top", &manual::TOP),
+        ("ps", &manual::PS),
         ("report", &manual::REPORT),
         ("swap", &manual::SWAP),
         ("merge", &manual::MERGE),
