@@ -26,6 +26,7 @@ const PUBLISHED: &[&str] = &[
     "lockwright-lab-cli",
     "lockwright-analysis",
     "lockwright-report",
+    "lockwright-top",
     "lockwright-cli",
 ];
 
