@@ -164,6 +164,9 @@ fn a_paused_board_stands_still() {
     press(&mut board, &[Key::Char(' ')]);
     board.show(Moment::default());
     assert!(!shown(&mut board, 120, 40).contains("lock_a"));
+    board.show(moment());
+    board.end();
+    places(&shown(&mut board, 120, 40), ["(ended)", "lock_a"]);
 }
 
 #[test]

@@ -145,6 +145,13 @@ impl Board {
         }
     }
 
+    /// All has ended, and what was seen last stays.
+    pub fn end(&mut self) {
+        for process in self.now.iter_mut().flat_map(|moment| &mut moment.processes) {
+            process.runs = false;
+        }
+    }
+
     /// What is shown.
     pub fn now(&self) -> Option<&Moment> {
         self.now.as_ref()

@@ -95,6 +95,11 @@ impl Ledgers {
         Self::open(vec![run], all)
     }
 
+    /// A process writes to one of them.
+    pub fn are_written(&self) -> bool {
+        self.paths().iter().any(|path| writer_of(path).is_some())
+    }
+
     fn paths(&self) -> Vec<PathBuf> {
         let of = |path: &PathBuf| match path.is_dir() {
             true => ledgers_in(path).unwrap_or_default(),
@@ -190,7 +195,7 @@ impl Source for Ledgers {
     }
 
     fn is_over(&mut self) -> bool {
-        self.has_begun && self.paths().iter().all(|path| writer_of(path).is_none())
+        self.has_begun && !self.are_written()
     }
 }
 

@@ -134,8 +134,8 @@ impl Source for Started {
     }
 
     fn is_over(&mut self) -> bool {
-        // Its children may go on.
-        self.wait_for_end(Duration::ZERO) && self.ledgers.is_over()
+        // Its children may go on. One that could not be watched has no ledger.
+        self.wait_for_end(Duration::ZERO) && !self.ledgers.are_written()
     }
 
     fn was_asked_to_end(&self) -> bool {

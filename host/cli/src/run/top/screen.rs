@@ -1,6 +1,8 @@
 //! The terminal: cells out, keys in. It is as it was before, however this ends.
 
 use std::io::{self, Stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use lockwright_console::args::Colour;
@@ -17,12 +19,17 @@ use lockwright_top::{Board, Key, Wish, draw};
 
 use super::guard::Guard;
 use super::shown::Shown;
-use super::source::Source;
+use super::source::{Source, nothing};
 use crate::run::ending::Ending;
 use crate::run::watch::signals::Signals;
 
 /// Keys are looked for so often; the size of the terminal, too.
 const TICK: Duration = Duration::from_millis(50);
+
+/// What poll(2) reports about a terminal that is gone.
+const GONE: i16 = libc::POLLHUP | libc::POLLERR | libc::POLLNVAL;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Lines of the program's output that the board keeps.
 const MOST_LINES: usize = 2_000;
@@ -52,6 +59,8 @@ fn failed(error: &io::Error) -> Error {
 /// The terminal while it is ours.
 struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// It is not ours any more.
+    is_left: Arc<AtomicBool>,
     _guard: Option<Guard>,
 }
 
@@ -67,7 +76,9 @@ impl Screen {
         }));
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Self { terminal, _guard: guard })
+        let is_left = Arc::<AtomicBool>::default();
+        end_with_terminal(Arc::clone(&is_left));
+        Ok(Self { terminal, is_left, _guard: guard })
     }
 
     fn run(
@@ -109,6 +120,7 @@ impl Screen {
                             return Ok(());
                         }
                     }
+                    Ok(None) if is_over && before.is_none() => return Err(nothing()),
                     Ok(None) => {}
                     // What was seen last stays.
                     Err(error) if before.is_some() => {
@@ -164,6 +176,24 @@ impl Screen {
     }
 }
 
+/// Ends this process if the terminal is gone and the main thread does not come to see that: it may be in the library, which
+/// then reads an end of file for ever.
+fn end_with_terminal(is_left: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        while !is_left.load(Relaxed) {
+            let mut stdin = libc::pollfd { fd: libc::STDIN_FILENO, events: 0, revents: 0 };
+            // SAFETY: one element, which the kernel reads and writes.
+            unsafe { libc::poll(&raw mut stdin, 1, SECOND.as_millis() as i32) };
+            if stdin.revents & GONE != 0 {
+                std::thread::sleep(2 * SECOND);
+                if !is_left.load(Relaxed) {
+                    std::process::exit(128 + libc::SIGHUP);
+                }
+            }
+        }
+    });
+}
+
 /// A whole key is there.
 fn is_ready() -> Result<bool> {
     // On a terminal that is gone the library waits for ever.
@@ -171,7 +201,7 @@ fn is_ready() -> Result<bool> {
 }
 
 fn is_gone() -> bool {
-    poll_input(Duration::ZERO) & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0
+    poll_input(Duration::ZERO) & GONE != 0
 }
 
 fn wait_for_input(patience: Duration) {
@@ -200,6 +230,8 @@ enum Input {
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        // Relaxed: nothing is read because of it.
+        self.is_left.store(true, Relaxed);
         give_back();
         let _ = std::panic::take_hook();
     }
@@ -211,6 +243,8 @@ fn is_replay(moment: Option<&Moment>) -> bool {
 }
 
 fn end(board: &mut Board) {
+    // Its ledgers may be gone by now.
+    board.end();
     if board.message.is_empty() {
         board.message = "it has ended; this is what was seen last (q: leave)".to_owned();
     }

@@ -12,7 +12,7 @@ use lockwright_report::live::Moment;
 use lockwright_top::snapshot;
 
 use super::shown::Shown;
-use super::source::Source;
+use super::source::{Source, nothing};
 use crate::run::ending::Ending;
 
 /// Writes until the program ends, or there are as many as asked for.
@@ -68,7 +68,7 @@ fn write(
             }
         }
         if is_over {
-            return Ok(());
+            return before.map_or_else(|| Err(nothing()), |_| Ok(()));
         }
         // A look takes a part of the interval. One that takes longer than that, as of a large ledger, leaves a third of the time free.
         next = (next + shown.interval).max(Instant::now() + began.elapsed() / 2);

@@ -2,8 +2,14 @@
 
 use std::time::Duration;
 
-use lockwright_console::error::Result;
+use lockwright_console::error::{Error, Result};
 use lockwright_report::live::Moment;
+
+/// There was nothing to see to the end.
+pub fn nothing() -> Error {
+    Error::new("nothing was recorded: the program was not watched")
+        .help("`lockwright doctor PROGRAM` shows what can be watched of it, and what is in the way")
+}
 
 /// Something that can be looked at again and again.
 pub trait Source {
