@@ -192,12 +192,18 @@ struct Machine<'w> {
     began: f64,
 }
 
+/// What happens in a simulation at most, for each acquisition that it may have.
+const EVENTS_EACH: u64 = 50;
+
 /// Runs the program for some time.
 pub fn simulate(load: &Workload, habits: Habits, limits: Limits, seed: u64) -> Outcome {
     let mut machine = Machine::new(load, habits, seed);
     machine.begin();
     let most = limits.acquisitions + WARM_UP;
-    while machine.taken < most && (machine.outcome.contended as u64) < limits.waits {
+    // A damaged ledger may have times of years, which are very many turns on a processor.
+    let mut left = EVENTS_EACH * most;
+    while machine.taken < most && (machine.outcome.contended as u64) < limits.waits && left > 0 {
+        left -= 1;
         let Some(Reverse(event)) = machine.events.pop() else { break };
         machine.now = event.at;
         machine.happens(event);
@@ -575,6 +581,14 @@ mod tests {
     }
 
     /// With two threads that never think, one waits for each whole hold of the other, if nobody passes it.
+    /// As in a damaged ledger: more threads than processors, and times of years.
+    #[test]
+    fn times_of_years_are_given_up() {
+        let away = Parts { running: 1e17, asleep: 0.0 };
+        let outcome = simulate(&load(4, away, constant(1e17), 2), RANDOM, LIMITS, 1);
+        assert!((outcome.contended as u64) < LIMITS.waits);
+    }
+
     #[test]
     fn a_saturated_lock_is_held_all_the_time() {
         let away = Parts { running: 0.0, asleep: 10.0 };
