@@ -319,7 +319,7 @@ fn record(thread: &mut MeterThread, hold: Ending, now: u64) {
     // The counter of another processor may lag by some ticks.
     let ticks = now.saturating_sub(hold.since);
     if let Err(rest) = hold.cell.count_hold(ticks) {
-        make_up(thread, hold.cell, ticks, rest, now);
+        make_up(thread, hold.cell, ticks, rest);
     }
 }
 
@@ -348,11 +348,13 @@ fn record_fought_for(thread: &mut MeterThread, fought: Fought, hold: Ending, now
 /// Counts what of a hold has not been counted.
 #[cold]
 #[inline(never)]
-fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest, now: u64) {
+fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
+    // A moment ago, and read again: the fast path keeps nothing for the timeline.
+    let ended = (ticks >= LONG && timeline::is_wanted()).then(clock::now);
     count_rest(thread, cell, ticks, rest);
-    if ticks >= LONG && timeline::is_wanted() {
+    if let Some(ended) = ended {
         // Which lock of its class it was is not known here.
-        timeline::hold(thread, 0, cell, now.saturating_sub(ticks), now, 0);
+        timeline::hold(thread, 0, cell, ended.saturating_sub(ticks), ended, 0);
     }
 }
 
