@@ -49,8 +49,7 @@ fn by_callgrind(valgrind: &Path, way: Way<'_>, counts: &Path) -> Job {
     job.args(["--tool=callgrind".as_ref(), "--quiet".as_ref(), out.as_os_str()])
 }
 
-/// Instructions that a turn takes of the loop of this number and name: those of its further calls in the lower quarter. On a
-/// busy machine most calls lose their processor once, and the holder's look at that is counted, too.
+/// Instructions that a turn takes of the loop of this number and name: the median of its further calls.
 fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
     let scratch = Scratch::new();
     let counts = scratch.join("counts");
@@ -65,7 +64,7 @@ fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
     let mut all: Vec<u64> =
         (2..2 + CALLS).map(|call| counted(&scratch.join(format!("counts.{call}")))).collect();
     all.sort_unstable();
-    all[CALLS / 4] as f64 / EACH as f64
+    all[CALLS / 2] as f64 / EACH as f64
 }
 
 /// The sum of what Callgrind counted.
