@@ -1,7 +1,7 @@
 //! `--listen`: the measurement so far for Prometheus and its like, over HTTP, while the program runs.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use super::clocks::monotonic_ns;
-use super::load;
+use super::going_on::GoingOn;
 use super::watch::signals::Mask;
-use crate::ledger_dir::{ledgers_in, writer_of};
+use crate::ledger_dir::ledgers_in;
 use lockwright_analysis::all_symbols::AllSymbols;
-use lockwright_analysis::lockmeter::model::{self, End};
+use lockwright_analysis::lockmeter::model;
 use lockwright_analysis::symbolize::{DebugDirs, Images};
 use lockwright_console::error::{Error, Result};
 use lockwright_report::lockmeter::openmetrics;
@@ -124,11 +124,8 @@ fn reply(request: Request, code: u16, kind: &str, text: &str) -> io::Result<()> 
 
 /// The measurement up to now.
 fn so_far(dir: &Path, images: &Rc<Images>) -> String {
-    let paths: Vec<PathBuf> = ledgers_in(dir).unwrap_or_default();
-    let (ledgers, _) = load::open_all(&paths);
-    let running = paths.iter().filter_map(|path| writer_of(path));
-    let now = monotonic_ns();
-    let ends: Vec<End> = running.map(|pid| End { pid, at_ns: now, status: None }).collect();
-    let symbols = AllSymbols::with_images(&ledgers, images);
-    openmetrics::render(&model::build_with(&ledgers, &symbols.each(), &ends))
+    let going_on = GoingOn::read(&ledgers_in(dir).unwrap_or_default());
+    let symbols = AllSymbols::with_images(&going_on.ledgers, images);
+    let ends = going_on.until(monotonic_ns());
+    openmetrics::render(&model::build_with(&going_on.ledgers, &symbols.each(), &ends))
 }

@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod ending;
 mod endpoint;
+mod going_on;
 mod hang;
 mod live;
 mod load;

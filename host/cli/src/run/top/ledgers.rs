@@ -1,6 +1,5 @@
 //! Ledgers as moments, while they are written or later.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -11,14 +10,14 @@ use lockwright_report::live::{About, Moment, Places, add_findings, add_waits, of
 use lockwright_report::verdict::Policy;
 
 use super::source::Source;
-use crate::ledger_dir::{ledgers_in, run_of, watched_ledger, writer_of, writer_of_annex};
+use crate::ledger_dir::{ledgers_in, run_of, watched_ledger, writer_of};
 use crate::run::clocks::{monotonic_ns, realtime_ns};
+use crate::run::going_on::GoingOn;
 use crate::run::load;
 use crate::run::report::is_checked;
 use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::{Grade, Instances, Report};
-use lockwright_analysis::lockmeter::model::{self, End};
-use lockwright_analysis::process_end::ProcessEnd;
+use lockwright_analysis::lockmeter::model;
 use lockwright_analysis::progress::Silent;
 use lockwright_analysis::symbolize::{DebugDirs, Images};
 use lockwright_analysis::{analyse_with, waiting_now};
@@ -137,46 +136,22 @@ impl Ledgers {
     }
 }
 
-/// The ledgers that can be read, and of each the process that writes to it, by its id here.
-fn read(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Option<u32>>) {
-    let (mut ledgers, mut writers) = (Vec::new(), Vec::new());
-    for path in paths {
-        let Ok(ledger) = Ledger::open(path) else { continue };
-        // A process that has called exec is another one in its next ledger.
-        let has_ended = ProcessEnd::of(&ledger) != ProcessEnd::Unknown;
-        writers.push(writer_of(path).filter(|_| !has_ended));
-        ledgers.push(ledger);
-        for (part, annex) in (1..).zip(Ledger::annexes(path)) {
-            writers.push(writer_of_annex(path, part, annex.header().pid));
-            ledgers.push(annex);
-        }
-    }
-    (ledgers, writers)
-}
-
 impl Source for Ledgers {
     fn look(&mut self) -> Result<Option<Moment>> {
-        let (ledgers, writers) = read(&self.paths());
+        let going_on = GoingOn::read(&self.paths());
+        let GoingOn { ledgers, live } = &going_on;
         if ledgers.is_empty() {
             return Ok(None);
         }
         let now = monotonic_ns();
         self.has_begun = true;
-        // By its id in its own namespace, which is what its ledger says: its id here.
-        let live: HashMap<u32, u32> = ledgers
-            .iter()
-            .zip(&writers)
-            .filter_map(|(ledger, writer)| Some((ledger.header().pid, (*writer)?)))
-            .collect();
-        let ends: Vec<End> =
-            live.keys().map(|&pid| End { pid, at_ns: now, status: None }).collect();
-        let symbols = AllSymbols::with_images(&ledgers, &self.images);
-        let report = model::build_with(&ledgers, &symbols.each(), &ends);
+        let symbols = AllSymbols::with_images(ledgers, &self.images);
+        let report = model::build_with(ledgers, &symbols.each(), &going_on.until(now));
         let about = |pid: u32, tid: u32| about(live.get(&pid).copied(), tid);
         let mut moment = of_report(&report, &self.places, about);
         if ledgers.iter().any(is_checked) {
-            self.add_waits(&mut moment, &ledgers, &symbols);
-            self.search(&ledgers, &symbols);
+            self.add_waits(&mut moment, ledgers, &symbols);
+            self.search(ledgers, &symbols);
             if let Some(found) = &self.found {
                 let judged = self.policy.judge(&found.report);
                 add_findings(&mut moment, &judged, self.all);
