@@ -105,14 +105,7 @@ impl Screen {
                 is_over = source.is_over();
                 match source.look() {
                     Ok(Some(mut moment)) => {
-                        if let Some(before) = &before
-                            && moment.interval_ns == 0
-                        {
-                            moment.compare(before);
-                        }
-                        if let Some(record) = &mut shown.record {
-                            record.add(&moment)?;
-                        }
+                        shown.complete(&mut moment, before.as_ref())?;
                         before = Some(moment.clone());
                         board.show(moment);
                         left -= 1;

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::recording::Writer;
+use lockwright_console::error::Result;
+use lockwright_report::live::Moment;
 
 /// What is shown, and where it is recorded.
 pub struct Shown {
@@ -16,4 +18,17 @@ pub struct Shown {
     pub top: usize,
     /// Where they are kept.
     pub record: Option<Writer>,
+}
+
+impl Shown {
+    /// Has the rates of a moment since the one before, if it comes without any, and records it.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    pub fn complete(&mut self, moment: &mut Moment, before: Option<&Moment>) -> Result<()> {
+        if let Some(before) = before.filter(|_| moment.interval_ns == 0) {
+            moment.compare(before);
+        }
+        self.record.as_mut().map_or(Ok(()), |record| record.add(moment))
+    }
 }

@@ -43,11 +43,7 @@ fn write(
         let is_over = source.is_over();
         let began = Instant::now();
         if let Some(mut moment) = source.look()? {
-            if let Some(before) = &before
-                && moment.interval_ns == 0
-            {
-                moment.compare(before);
-            }
+            shown.complete(&mut moment, before.as_ref())?;
             let mut is_read = true;
             if let Some(text) = text {
                 let lines = snapshot::text(&shown.title, &moment, shown.top);
@@ -57,9 +53,6 @@ fn write(
             if let Some(json) = json {
                 let line = serde_json::to_string(&moment).unwrap_or_default();
                 is_read &= json.write(format!("{}\n", plain::json(line)).as_bytes())?;
-            }
-            if let Some(record) = &mut shown.record {
-                record.add(&moment)?;
             }
             before = Some(moment);
             left -= 1;
