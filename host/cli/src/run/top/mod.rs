@@ -23,6 +23,7 @@ use crate::ledger_dir::{EXTENSION, Surroundings};
 use kernel::KernelLocks;
 use ledgers::Ledgers;
 use lockwright_console::error::Result;
+use lockwright_console::plain;
 use process::LookedAt;
 use program::Started;
 use recording::Recording;
@@ -64,32 +65,32 @@ fn open(args: &TopArgs, has_screen: bool) -> Result<(String, Box<dyn Source>)> {
         let (title, looked_at) = LookedAt::open(pid)?;
         return Ok((title, Box::new(looked_at)));
     }
-    if let [only] = &args.what[..] {
-        if let Some(pid) = doctor::process_id(only) {
-            let ledgers = Ledgers::of_process(pid, args.all)?;
-            return Ok((format!("process {pid}"), Box::new(ledgers)));
-        }
-        let path = Path::new(only);
-        if path.is_dir() || path.extension() == Some(OsStr::new(EXTENSION)) {
-            let title = path.display().to_string();
-            return Ok((title, Box::new(Ledgers::open(vec![path.to_owned()], args.all)?)));
-        }
-        if let Some(recording) = Recording::open(path, Duration::from_secs_f64(args.interval))? {
-            return Ok((path.display().to_string(), Box::new(recording)));
-        }
+    if let [only] = &args.what[..]
+        && let Some(pid) = doctor::process_id(only)
+    {
+        let ledgers = Ledgers::of_process(pid, args.all)?;
+        return Ok((format!("process {pid}"), Box::new(ledgers)));
     }
-    let is_path = |it: &&std::ffi::OsString| {
-        let path = PathBuf::from(it);
-        path.is_dir() || path.extension() == Some(OsStr::new(EXTENSION))
-    };
-    if args.what.len() > 1 && args.what.iter().all(|it| is_path(&it)) {
-        let paths = args.what.iter().map(PathBuf::from).collect();
-        return Ok(("several ledgers".to_owned(), Box::new(Ledgers::open(paths, args.all)?)));
+    let is_ledger =
+        |path: &PathBuf| path.is_dir() || path.extension() == Some(OsStr::new(EXTENSION));
+    let paths: Vec<PathBuf> = args.what.iter().map(PathBuf::from).collect();
+    if paths.iter().all(is_ledger) {
+        let title = match &paths[..] {
+            [only] => plain::line(&only.display().to_string()),
+            _ => "several ledgers".to_owned(),
+        };
+        return Ok((title, Box::new(Ledgers::open(paths, args.all)?)));
+    }
+    if let [only] = &args.what[..] {
+        let path = Path::new(only);
+        if let Some(recording) = Recording::open(path, Duration::from_secs_f64(args.interval))? {
+            let title = plain::line(&path.display().to_string());
+            return Ok((title, Box::new(recording)));
+        }
     }
     let program = session::find(args.what.clone())?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
-    let title = program.argv[0].to_string_lossy().into_owned();
-    let title = lockwright_console::plain::line(&title);
+    let title = plain::line(&program.argv[0].to_string_lossy());
     Ok((title, Box::new(Started::start(&program, args, dir, &around, has_screen)?)))
 }
