@@ -64,8 +64,8 @@ pub enum Detail {
 pub enum Found<'b> {
     /// A finding, and its place.
     Finding(usize, &'b Finding),
-    /// Advice, its place, and the lock it is about.
-    Advice(usize, &'b lockwright_report::live::Advice, Option<&'b Lock>),
+    /// Advice, and the lock it is about.
+    Advice(&'b lockwright_report::live::Advice, Option<&'b Lock>),
     /// What is missing.
     Note(&'b str),
 }
@@ -219,13 +219,10 @@ impl Board {
         let Some(moment) = self.now() else { return Vec::new() };
         let findings = moment.findings.iter().enumerate();
         let findings = findings.filter(|(_, it)| self.passes(&[&it.title, &it.kind, &it.grade]));
-        let advice = moment
-            .advice
-            .iter()
-            .enumerate()
-            .map(|(at, advice)| Found::Advice(at, advice, moment.lock(&advice.lock)));
+        let advice =
+            moment.advice.iter().map(|advice| Found::Advice(advice, moment.lock(&advice.lock)));
         let advice = advice.filter(|it| match it {
-            Found::Advice(_, advice, lock) => {
+            Found::Advice(advice, lock) => {
                 self.passes(&[&advice.text, &advice.rule, lock.map_or("", |lock| &lock.name)])
             }
             _ => true,

@@ -114,7 +114,7 @@ impl Board {
                 View::Waits => self.waits().get(line).map(|branch| of_thread(branch.thread)),
                 View::Findings => match self.found().get(line) {
                     Some(&Found::Finding(at, _)) => Some(Detail::Finding(at)),
-                    Some(Found::Advice(_, _, Some(lock))) => Some(Detail::Lock(lock.id.clone())),
+                    Some(Found::Advice(_, Some(lock))) => Some(Detail::Lock(lock.id.clone())),
                     _ => None,
                 },
                 View::Output => None,

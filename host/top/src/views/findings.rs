@@ -33,7 +33,7 @@ pub fn draw(frame: &mut Frame<'_>, board: &Board, area: Rect) {
                     Span::raw(format!(" {}: {}", finding.grade, finding.title)),
                 ])
             }
-            Found::Advice(_, advice, lock) => Line::from(vec![
+            Found::Advice(advice, lock) => Line::from(vec![
                 Span::styled("advice", palette.hot()),
                 Span::raw(format!(
                     " {}: {} (confidence {})",
