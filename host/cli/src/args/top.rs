@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::program::{MeteringArgs, RunArgs};
 use crate::manual;
-use lockwright_console::args::{OutputArgs, seconds};
+use lockwright_console::args::{OutputArgs, of_table, seconds};
 
 /// Show the locks of a program while it runs: which are waited for, which threads hold them, the
 /// graph of waits, and what is wrong.
@@ -21,6 +21,12 @@ use lockwright_console::args::{OutputArgs, seconds};
     override_usage = "lockwright top [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright top [OPTIONS] <PID|LEDGER|RECORDING>\n       lockwright top [OPTIONS] <--pid PID|--kernel>"
 )]
 #[command(after_long_help = manual::TOP.help())]
+#[command(mut_arg("output", |output| output.help(
+    "Write the snapshots to FILE instead of standard output, and show no screen"
+)))]
+#[command(mut_arg("json", |json| json.help(
+    "Write a JSON object for each moment, in a line, to FILE (`-`: standard output), and show no screen; without -o, no text"
+)))]
 pub struct TopArgs {
     /// Look into running process PID, which nobody started under lockwright: what its threads wait for,
     /// and which thread has it. Waits are estimated from many short looks, and acquisitions are not counted.
@@ -80,6 +86,7 @@ pub struct TopArgs {
 /// are.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::PS.help())]
+#[command(mut_arg("output", of_table))]
 pub struct PsArgs {
     /// Where the list goes; without -o, to standard output.
     #[command(flatten)]
