@@ -118,4 +118,5 @@ fn prometheus_scrapes_it() {
     assert_eq!(journal["metric"]["kind"], "mutex", "{answer:#}");
     assert!(journal["metric"]["site"].as_str().unwrap().contains("append"), "{answer:#}");
     assert!(journal["value"][1].as_str().unwrap().parse::<f64>().unwrap() > 0.0);
+    staged.end();
 }

@@ -253,6 +253,7 @@ fn a_pause_stands_still_while_the_program_goes_on() {
     assert!(shown.contains("no findings") && !shown.contains("DEADLOCK"), "{shown}");
     terminal.press(&["Z"]);
     terminal.until(&["DEADLOCK: 2 threads"]);
+    staged.end();
 }
 
 /// As where a window is closed, or a connection lost.
