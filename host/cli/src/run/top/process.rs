@@ -62,7 +62,9 @@ impl Source for LookedAt {
     fn look(&mut self) -> Result<Option<Moment>> {
         self.look_shortly();
         let attached = look(self.pid)?;
-        let now = monotonic_ns();
+        // Waits are counted up to here: with the time of the whole look, a slow one would count to one interval, its
+        // waits to the next.
+        let now = self.last_ns;
         let elapsed_ns = age_ns(self.pid).unwrap_or(0);
         let mut moment = of_process(&attached, &mut self.looks, &self.places, now, elapsed_ns);
         moment.unix_ns = realtime_ns();
