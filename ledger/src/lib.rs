@@ -19,6 +19,7 @@ mod numbered;
 pub mod readers_word;
 pub mod rows;
 pub mod site;
+pub mod steering;
 pub mod timeline;
 pub mod writer;
 

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 use lockwright_engines::lockdep::{Cache, Core};
 use lockwright_ledger::layout::{annex_room, process_state};
 use lockwright_ledger::rows::Text;
-use lockwright_ledger::{Header, Writer};
+use lockwright_ledger::{Header, Writer, steering};
 
 use crate::hosts::{self, Host};
 use crate::interpose::{
@@ -85,6 +85,7 @@ fn start() {
     connect();
     lifetime::start();
     ask();
+    steer();
     interpose::follow_internal();
     if begin(0) {
         cpython::start();
@@ -181,6 +182,24 @@ fn ask() {
     }
     if bounces {
         interpose::bounces::choose();
+    }
+}
+
+/// Has threads held up, if `LOCKWRIGHT_STEERING` says that the run's directory has a plan.
+fn steer() {
+    // SAFETY: getenv takes a NUL-terminated name; nobody else runs yet that changes the environment.
+    if unsafe { libc::getenv(c"LOCKWRIGHT_STEERING".as_ptr()) }.is_null() {
+        return;
+    }
+    let mut path = [0; MOST_DIRECTORY + steering::FILE_NAME.len() + 2];
+    let directory = run_dir::directory();
+    let name = steering::FILE_NAME.as_bytes();
+    path[..directory.len()].copy_from_slice(directory);
+    path[directory.len()] = b'/';
+    path[directory.len() + 1..][..name.len()].copy_from_slice(name);
+    // SAFETY: the path ends with a NUL, as it has one byte more; no thread of the program runs yet.
+    if !directory.is_empty() && unsafe { crate::steering::start(path.as_ptr()) } {
+        interpose::steered::choose();
     }
 }
 

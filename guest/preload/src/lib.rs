@@ -28,6 +28,7 @@ mod layouts;
 mod lock_id;
 mod recorder;
 mod stack;
+mod steering;
 
 mod libc;
 mod os;

@@ -19,7 +19,7 @@ pub mod python;
 mod table;
 
 use self::loading::{dl_iterate_phdr, dlclose, dlopen};
-pub use self::locks::{abandoned_waits, both_engines, both_user_locks, bounces, c11};
+pub use self::locks::{abandoned_waits, both_engines, both_user_locks, bounces, c11, steered};
 use self::locks::{
     annotated_object, barrier, cond, engine, internal_names, lifetimes, metered_semaphore, mutex,
     once, rwlock, semaphore, spin,

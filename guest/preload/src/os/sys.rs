@@ -313,6 +313,16 @@ pub unsafe fn open_append(path: *const u8, more: i32) -> isize {
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags | more, 0o600usize) }
 }
 
+/// Opens a file that is there for reading and writing.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn open_shared(path: *const u8) -> isize {
+    let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
+}
+
 /// Writes `before` and the `parts` one after the other, at once.
 pub fn writev<const M: usize, const N: usize>(
     fd: isize,

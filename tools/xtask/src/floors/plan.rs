@@ -118,7 +118,7 @@ pub const CRATES: &[Crate] = &[
             &["lockdep", "lockmeter", "debugobjects"],
             &["process"],
             &["futex", "lock_id"],
-            &["callsite", "layouts", "threads"],
+            &["callsite", "layouts", "steering", "threads"],
             &["hosts", "libc", "recorder", "stack"],
             &["os"],
         ],
@@ -203,7 +203,7 @@ pub const CRATES: &[Crate] = &[
             &["claims", "events", "live", "part_copy"],
             &["reader", "writer"],
             &["numbered", "rows", "timeline"],
-            &["file", "histogram", "layout", "readers_word", "site"],
+            &["file", "histogram", "layout", "readers_word", "site", "steering"],
         ],
     },
     // Judges locks.

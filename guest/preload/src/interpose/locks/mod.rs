@@ -17,3 +17,4 @@ pub mod once;
 pub mod rwlock;
 pub mod semaphore;
 pub mod spin;
+pub mod steered;

@@ -19,6 +19,7 @@ use crate::recorder::measured::{measured, measured_short};
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
 use crate::stack::{modules, python};
+use crate::steering;
 use crate::threads::unnoticed_ends;
 
 /// The thread and the lock, if both are watched.
@@ -406,6 +407,7 @@ pub fn begin_wait(
         misuse::left_behind(thread, lock, &left);
     }
     unnoticed_ends::look();
+    steering::waits(lock.addr, node);
     if is_obstacle {
         left_held::waits(lock.site);
     }

@@ -1,0 +1,39 @@
+//! `lockwright confirm` and `--perturb`: threads are held up just before they take locks. The stubs go by here only where
+//! [`start`] has found a plan, so a run without one pays nothing.
+
+mod delays;
+mod meeting;
+mod paths;
+mod plan;
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::os::tls;
+use crate::stack::unwind::Frame;
+
+pub use meeting::waits;
+use plan::plan;
+pub use plan::start;
+
+/// The program calls a function that may wait, with `first` as its first argument: for a lock, the end of a thread, or a
+/// condition. The thread is held up or delayed if that is planned.
+///
+/// # Safety
+/// `stack` is where the call has put its return address, and `rbp` the caller's frame pointer; that call has not returned.
+pub unsafe extern "C" fn arrives(first: u64, stack: *const u64, rbp: u64) {
+    let Some(plan) = plan() else { return };
+    // A thread that would be killed for a system call, or that forks, is in nobody's plan.
+    if tls::is_barred() || tls::leaves() {
+        return;
+    }
+    // SAFETY: the thread's own state or null; read here, before the wrapper that is called next has a reference to it.
+    let thread = unsafe { tls::get().as_ref() };
+    // SAFETY: the caller promises that the return address is at `stack`.
+    let frame = Frame { pc: unsafe { stack.read() }, rsp: stack as u64 + 8, rbp };
+    if plan.seed.load(Relaxed) != 0 {
+        delays::delay(plan, thread, frame.pc);
+    }
+    if let Some(path) = paths::of(plan, frame) {
+        meeting::come(plan, path, thread, first);
+    }
+}
