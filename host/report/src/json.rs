@@ -12,6 +12,7 @@ use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 use crate::waiting_json::{LongWaitOut, WaitingOut};
+use lockwright_analysis::finding::confirmation::Confirmation;
 use lockwright_analysis::finding::{
     Finding, Frame, Grade, HeldLock, Kind, LockInfo, Origin, Process, Report, Step, Summary,
     ThreadInfo, Unwatched,
@@ -94,6 +95,8 @@ struct JudgedFinding<'r> {
     fingerprint: String,
     suppressed: Option<Suppression<'r>>,
     baseline: Option<State>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmation: Option<&'r Confirmation>,
 }
 
 impl<'r> JudgedFinding<'r> {
@@ -114,6 +117,7 @@ impl<'r> JudgedFinding<'r> {
             fingerprint: identity::fingerprint(finding),
             suppressed: standing.suppressed.map(|rule| Suppression::new(rule, None)),
             baseline: standing.baseline,
+            confirmation: finding.confirmation.as_deref(),
         }
     }
 }

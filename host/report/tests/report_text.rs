@@ -165,6 +165,7 @@ fn abba(grade: Grade) -> Finding {
         pid: 4001,
         process: Some(0),
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     }
 }
@@ -259,6 +260,7 @@ fn possible() -> Finding {
         pid: 4001,
         process: Some(0),
         origins: Vec::new(),
+        confirmation: None,
         also: 3,
     }
 }
@@ -284,6 +286,7 @@ fn recursive(grade: Grade) -> Finding {
         pid: 4001,
         process: Some(0),
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     }
 }

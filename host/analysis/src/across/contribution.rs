@@ -66,6 +66,7 @@ pub fn finding(
         pid: 0,
         process: None,
         origins: told.iter().map(|told| told.origin).collect(),
+        confirmation: None,
         also: 0,
     }
 }

@@ -74,6 +74,7 @@ pub fn finding(
         pid: report.processes.get(process).map_or(0, |process| process.pid),
         process: Some(process),
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     }
 }

@@ -135,6 +135,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             pid: model.ledger.header().pid,
             process: None,
             origins: Vec::new(),
+            confirmation: None,
             also: row.repeats.into(),
             locks: self.involved.infos,
         };

@@ -1,6 +1,7 @@
 //! The parts of a report: the analysis fills these types, every report format reads them.
 
 pub mod action;
+pub mod confirmation;
 pub mod coverage;
 pub mod doing;
 mod frame;
@@ -18,6 +19,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use self::action::Action;
+use self::confirmation::Confirmation;
 use self::coverage::{Completeness, Missing, Note};
 use self::doing::{Blocked, Busy};
 use self::lock_kind::Subject;
@@ -174,6 +176,8 @@ pub struct Finding {
     pub origins: Vec<Origin>,
     /// Further cycles or occurrences that are the same to a reader and were folded into this one.
     pub also: u64,
+    /// What came of making it happen, if that was tried.
+    pub confirmation: Option<Box<Confirmation>>,
 }
 
 /// What exactly was found, of one sort each: the prose of a report is made from this.

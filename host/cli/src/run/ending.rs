@@ -107,6 +107,7 @@ mod tests {
             pid: 1,
             process: None,
             origins: Vec::new(),
+            confirmation: None,
             also: 0,
         };
         grades.iter().map(finding).collect()

@@ -1,6 +1,7 @@
 //! Every sentence about a finding, made from what the analysis found.
 
 pub mod action;
+mod confirmed;
 pub mod coverage;
 pub mod doing;
 pub mod futexes;
@@ -48,9 +49,11 @@ pub fn told(finding: &Finding) -> Told {
         Details::Object(fault) => fault,
         Details::Order(fault) => fault,
     };
+    let confirmed = finding.confirmation.as_deref();
+    let confirmed = confirmed.map(|it| confirmed::lines(finding, it)).unwrap_or_default();
     Told {
         title: sentences.title(finding),
-        evidence: sentences.evidence(finding),
+        evidence: confirmed.into_iter().chain(sentences.evidence(finding)).collect(),
         help: sentences.help(finding),
     }
 }

@@ -107,6 +107,11 @@ impl Baseline {
         Ok(Self { file, entries: document.findings })
     }
 
+    /// The fingerprints of the findings that it knows.
+    pub fn fingerprints(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.fingerprint.as_str())
+    }
+
     /// The state of each finding, and the baseline's entries that no finding matches. If findings
     /// share a fingerprint, as many are known as the baseline has, the most serious first.
     pub fn compare(&self, findings: &[&Finding]) -> (Vec<State>, Vec<&Entry>) {
@@ -186,6 +191,7 @@ mod tests {
             pid: 1,
             process: None,
             origins: Vec::new(),
+            confirmation: None,
             also: 0,
         }
     }

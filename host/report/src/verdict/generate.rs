@@ -165,6 +165,7 @@ mod tests {
             pid: 1,
             process: None,
             origins: Vec::new(),
+            confirmation: None,
             also: 0,
         }
     }

@@ -68,6 +68,7 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         pid: 4001,
         process: Some(0),
         origins: Vec::new(),
+        confirmation: None,
         also: 3,
     }
 }
@@ -215,6 +216,7 @@ pub fn two_threads() -> Report {
         pid: 4001,
         process: Some(0),
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     };
     Report { findings: vec![finding], ..report() }

@@ -70,6 +70,7 @@ fn candidate(view: &ProcessView<'_, '_>, context: Context) -> Candidate {
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
         locks: involved.infos,
     };

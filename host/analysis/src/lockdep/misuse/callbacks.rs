@@ -446,6 +446,7 @@ fn candidate(view: &ProcessView<'_, '_>, key: String, found: &Found) -> Candidat
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
         locks: involved.infos,
     };

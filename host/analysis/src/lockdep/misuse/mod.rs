@@ -241,6 +241,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             pid: model.ledger.header().pid,
             process: None,
             origins: Vec::new(),
+            confirmation: None,
             also: self.row.repeats,
             locks: self.involved.infos,
         };

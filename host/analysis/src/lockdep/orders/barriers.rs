@@ -347,6 +347,7 @@ fn candidate(view: &ProcessView<'_, '_>, kept: &Kept) -> Candidate {
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
         locks: involved.infos,
     };

@@ -413,6 +413,7 @@ impl Found {
             pid: view.model.ledger.header().pid,
             process: None,
             origins: Vec::new(),
+            confirmation: None,
             also: *also,
         };
         let key = format!("{:?}\n{}", finding.kind, ring(&signatures).join("\n"));

@@ -215,6 +215,7 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: row.repeats,
     };
     let key = format!("circular\n{}", ring(&signatures).join("\n"));
@@ -282,6 +283,7 @@ fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: row.repeats,
     };
     Candidate { finding, key, insts: vec![row.inst], classes: view.classes(&[lock]) }

@@ -197,6 +197,7 @@ fn candidate(
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     };
     let key = format!("declared\n{}", view.signature(context));

@@ -328,6 +328,7 @@ fn undisciplined(
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     };
     let key = format!("nesting\n{}", signatures.join("\n"));
@@ -415,6 +416,7 @@ fn recursion(
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     };
     let key = format!("recursive\n{}", again_signature(view, context));

@@ -235,6 +235,7 @@ fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Cand
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     };
     let insts = if same { vec![used_in.row.inst] } else { Vec::new() };

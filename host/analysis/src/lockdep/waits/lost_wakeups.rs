@@ -163,6 +163,7 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: row.repeats,
         locks: involved.infos,
     };

@@ -77,6 +77,7 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row, signal: &Row) -> Candidate {
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: row.repeats,
         locks: involved.infos,
     };

@@ -183,6 +183,7 @@ mod tests {
             pid: 1,
             process: None,
             origins: Vec::new(),
+            confirmation: None,
             also: 0,
         }
     }

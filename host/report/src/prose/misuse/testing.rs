@@ -27,6 +27,7 @@ pub fn assert_told(misuse: &Misuse, title: &str, evidence: &[&str], help: &[&str
         pid: 1,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     };
     let told = told(&finding);

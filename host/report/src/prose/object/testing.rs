@@ -37,6 +37,7 @@ pub fn told_of(fault: ObjectFault) -> Told {
         pid: 1,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     })
 }

@@ -19,6 +19,7 @@ pub fn told_of(fault: Fault, evidence: Vec<Evidence>, remedies: Vec<Remedy>) -> 
         pid: 1,
         process: None,
         origins: Vec::new(),
+        confirmation: None,
         also: 0,
     })
 }
