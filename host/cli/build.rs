@@ -40,8 +40,10 @@ fn main() {
     if let Some(commit) = commit(&here) {
         println!("cargo::rustc-env=LOCKWRIGHT_COMMIT={commit}");
     }
-    let demo = demo(&here.join("demo"), &out);
-    println!("cargo::rustc-env=LOCKWRIGHT_DEMO={}", demo.display());
+    for (program, tells) in [("demo", "LOCKWRIGHT_DEMO"), ("trial", "LOCKWRIGHT_TRIAL")] {
+        let built = demo(&here.join("demo"), &out, program);
+        println!("cargo::rustc-env={tells}={}", built.display());
+    }
     println!("cargo::rustc-env=LOCKWRIGHT_DEMO_DIR={}", demo_dir());
 }
 
@@ -310,19 +312,20 @@ fn leaks(name: &str) -> bool {
 }
 
 /// The demo, as an unmodified program of somebody else's: plain C, and the system's compiler.
-fn demo(dir: &Path, out: &Path) -> PathBuf {
-    println!("cargo::rerun-if-changed={}", dir.join("demo.c").display());
+fn demo(dir: &Path, out: &Path, program: &str) -> PathBuf {
+    let source = format!("{program}.c");
+    println!("cargo::rerun-if-changed={}", dir.join(&source).display());
     println!("cargo::rerun-if-env-changed=CC");
-    let demo = out.join("demo");
+    let built = out.join(program);
     let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
     cc.args(["-std=gnu11", "-g", "-gdwarf-4", "-O1", "-fno-inline", "-pthread", "-gz=none"])
         // No flags of the environment in here: what they would change is shown to users.
         .arg(format!("-fdebug-prefix-map={}={}", dir.display(), demo_dir()))
         .args(sysroot())
-        .args(["-o".as_ref(), demo.as_os_str(), "demo.c".as_ref()])
+        .args(["-o".as_ref(), built.as_os_str(), source.as_ref()])
         .current_dir(dir);
     run(cc, "compile the demo program", "install a C compiler, or name one in the variable CC");
-    demo
+    built
 }
 
 fn run(mut command: Command, what: &str, help: &str) {

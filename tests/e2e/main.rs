@@ -24,5 +24,6 @@ mod output;
 mod outside;
 mod plain_output;
 mod programs;
+mod steering;
 mod surroundings;
 mod swap;

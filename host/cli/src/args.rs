@@ -3,6 +3,7 @@
 
 mod live;
 mod program;
+mod steering;
 mod swap;
 mod timeline;
 mod top;
@@ -10,12 +11,14 @@ mod tune;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use live::{LiveArgs, OnDeadlock, TimeArgs};
 pub use lockwright_console::args::{Colour, OutputArgs};
 pub use program::{HoldTiming, MeteringArgs, RunArgs};
+pub use steering::{ScheduleArgs, SteeringArgs};
 pub use swap::SwapArgs;
 pub use timeline::TimelineArgs;
 pub use top::{PsArgs, TopArgs};
@@ -51,6 +54,7 @@ pub struct Cli {
 #[allow(missing_docs, reason = "a comment here would replace the one on the type in the help")]
 pub enum Command {
     Check(CheckArgs),
+    Confirm(ConfirmArgs),
     Meter(MeterArgs),
     Run(BothArgs),
     Top(TopArgs),
@@ -89,6 +93,7 @@ impl Command {
     pub fn colour(&self) -> Colour {
         let output = match self {
             Self::Check(args) => &args.output,
+            Self::Confirm(args) => &args.output,
             Self::Meter(args) => &args.output,
             Self::Run(args) => &args.output,
             Self::Top(args) => &args.output,
@@ -126,7 +131,7 @@ pub struct CheckArgs {
     /// Inspect running process PID without stopping it: which thread waits for which, and whether
     /// the wait can end. Lock orders that could deadlock at another time are not visible.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
-    #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects", "open", "live", "on_finding", "abort_on", "wait_threshold", "interval", "seconds"])]
+    #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects", "open", "live", "on_finding", "abort_on", "wait_threshold", "interval", "seconds", "confirm", "perturb"])]
     pub pid: Option<u32>,
 
     /// Print what KIND of finding, or a grade, means, why, and how to mend it; run nothing.
@@ -165,8 +170,73 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub time: TimeArgs,
 
+    /// What it does beyond one plain run.
+    #[command(flatten)]
+    pub schedules: ScheduleArgs,
+
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required_unless_present_any = ["pid", "explain"], trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub program: Vec<OsString>,
+}
+
+/// Run a program again and again, and try to make the deadlocks happen that a check predicts.
+///
+/// Each thread of a finding is held up just before the call that would close its cycle, until the others are at theirs. A
+/// deadlock that comes is real: its finding gets the grade deadlocked. Of one that does not come the report says what was in
+/// the way. First, a planted deadlock has to come: where that fails, the command fails.
+#[derive(Debug, Args)]
+#[command(override_usage = "lockwright confirm [OPTIONS] [--from FINDINGS] -- PROGRAM [ARGS]...")]
+#[command(after_long_help = manual::CONFIRM.help())]
+pub struct ConfirmArgs {
+    /// Which findings to confirm: ledgers that --keep kept, or a baseline. Without this option the program is checked first.
+    /// With a baseline it is checked, too, and the findings that the baseline knows are confirmed.
+    #[arg(long, value_name = "FINDINGS", value_hint = clap::ValueHint::AnyPath, help_heading = "Confirmation")]
+    pub from: Option<PathBuf>,
+
+    /// Only confirm the finding with this fingerprint, as the JSON report has it. The first digits are enough. You can give this option
+    /// several times.
+    #[arg(long, value_name = "FINGERPRINT", help_heading = "Confirmation")]
+    pub finding: Vec<String>,
+
+    /// Runs for each finding.
+    #[arg(long, value_name = "N", default_value_t = SteeringArgs::RUNS, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Confirmation")]
+    pub runs: u32,
+
+    /// How threads are held up.
+    #[command(flatten)]
+    pub steering: SteeringArgs,
+
+    /// All runs together may take this long (`60s`, `5m`). Findings that are left then say so.
+    #[arg(long, value_name = "TIME", value_parser = steering::time, help_heading = "Confirmation")]
+    pub budget: Option<Duration>,
+
+    /// Where the report goes.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
+
+    /// What is missing, and what that decides.
+    #[command(flatten)]
+    pub whole: WholeArgs,
+
+    /// What is found, and what that decides.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+
+    /// How the program is run.
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// What the checkers do.
+    #[command(flatten)]
+    pub checkers: CheckersArgs,
+
+    /// The program to run, looked up in PATH, and its arguments.
+    #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
 }
@@ -512,7 +582,7 @@ pub struct ManArgs {
 }
 
 /// The report as a page.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Report")]
 pub struct PageArgs {
     /// Also write the report as one HTML page to FILE (`-`: standard output), for a browser: with

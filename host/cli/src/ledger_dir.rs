@@ -24,7 +24,7 @@ mod writers;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -257,6 +257,24 @@ impl RunDir {
     /// If that fails.
     pub fn make_record(&self, name: &str) -> io::Result<()> {
         self.ledgers.create(name).map(drop)
+    }
+
+    /// Makes a file that processes of the run, of this user, read and change.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn give(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.ledgers.create(name)?.write_all(bytes)
+    }
+
+    /// What is in such a file now.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn given(&self, name: &str) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.ledgers.own_file(name, libc::O_RDONLY)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Writes a file of lockwright's own, which is not there yet.

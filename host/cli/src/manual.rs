@@ -17,7 +17,7 @@ const RUN_ENVIRONMENT: &[Entry] = &[
     NO_COLOR,
     ("XDG_RUNTIME_DIR, TMPDIR", "Where ledgers go; see Files."),
     (
-        "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES, LOCKWRIGHT_HOLD, LOCKWRIGHT_INSTANCES, LOCKWRIGHT_BOUNCES, LOCKWRIGHT_FOLLOW, LOCKWRIGHT_STARTER",
+        "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES, LOCKWRIGHT_HOLD, LOCKWRIGHT_INSTANCES, LOCKWRIGHT_BOUNCES, LOCKWRIGHT_FOLLOW, LOCKWRIGHT_STARTER, LOCKWRIGHT_STEERING",
         "Set for the program. Libraries already in LD_PRELOAD stay, after lockwright's.",
     ),
     (
@@ -436,6 +436,39 @@ pub const DOCTOR: Manual = Manual {
     ],
     environment: &[NO_COLOR],
     files: &[],
+};
+
+/// `lockwright confirm`.
+pub const CONFIRM: Manual = Manual {
+    examples: &[
+        (
+            "lockwright confirm -- ./tests",
+            "Check the program, then make each deadlock happen that the check predicts.",
+        ),
+        (
+            "lockwright confirm --from DIR -- ./tests",
+            "The findings of a run before, of which --keep has left the ledgers.",
+        ),
+        (
+            "lockwright confirm --from known.json --fail-on deadlocked -- ./tests",
+            "Those of a baseline. Only what deadlocks fails.",
+        ),
+        (
+            "lockwright confirm --finding 3f2a --runs 20 --pause 10s -- ./tests",
+            "One finding, by the first digits of its fingerprint in the JSON report, with more patience.",
+        ),
+        (
+            "lockwright confirm --run-limit 20s -- sh -c './server & ./load; kill %1; wait'",
+            "A server with its load, each run for at most 20 seconds.",
+        ),
+        (
+            "lockwright check --confirm 60s -- ./tests",
+            "In CI: check and confirm at once, within a minute more.",
+        ),
+    ],
+    exit_status: &[PROGRAMS_OWN, FINDING, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
+    environment: RUN_ENVIRONMENT,
+    files: RUN_FILES,
 };
 
 /// `lockwright demo`.

@@ -12,6 +12,7 @@ pub const PROGRAM: Program = Program {
     manuals: &[
         ("", &manual::LOCKWRIGHT),
         ("check", &manual::CHECK),
+        ("confirm", &manual::CONFIRM),
         ("meter", &manual::METER),
         ("run", &manual::RUN),
         ("top", &manual::TOP),

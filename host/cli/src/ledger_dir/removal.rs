@@ -15,6 +15,7 @@ use super::run_name::{is_number, is_run_name};
 use super::token::Token;
 use super::writers::{is_written, watched_in};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
+use lockwright_ledger::steering;
 
 /// Files that lockwright leaves in a run's directory, the marker aside.
 const FILES: &[&str] = &[
@@ -66,8 +67,8 @@ fn is_socket_name(name: &OsStr) -> bool {
     })
 }
 
-/// Files that the preload library appends records to; a dash and a user's number may follow.
-const RECORDS: &[&str] = &["executed", "unwatched"];
+/// Files that the preload library writes to besides ledgers; a dash and a user's number may follow those of records.
+const RECORDS: &[&str] = &["executed", "unwatched", steering::FILE_NAME];
 
 /// The directory for ledgers of processes that lockwright itself runs to measure what it costs.
 pub const CALIBRATION: &str = "calibration";

@@ -39,11 +39,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
             allocations: args.run.track_allocations,
         },
         args: &args.run,
-        wishes: Wishes {
-            findings: &args.live,
-            time: &args.time,
-            on_deadlock: &args.checkers.on_deadlock,
-        },
+        wishes: Wishes::new(&args.live, &args.time, &args.checkers.on_deadlock),
         hang_after: args.checkers.hang_after(),
     };
     let listening =

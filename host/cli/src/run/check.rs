@@ -5,6 +5,8 @@ use std::io::IsTerminal;
 use lockwright_ledger::Ledger;
 
 use super::attach;
+use super::confirm::findings as confirm;
+use super::confirm::wanted::{Confirming, Job};
 use super::doctor;
 use super::ending::Ending;
 use super::live::{Why, Wishes};
@@ -15,6 +17,7 @@ use super::session::{self, Plan, Session};
 use super::usage::explain;
 use super::watch::child::Program;
 use super::watch::engines::Engines;
+use super::watch::steering::SteeringPlan;
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::Bar;
@@ -42,8 +45,14 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
-    let wishes =
-        Wishes { findings: &args.live, time: &args.time, on_deadlock: &args.checkers.on_deadlock };
+    let schedules = &args.schedules;
+    let confirming = schedules.confirm.map(Confirming::within);
+    let delays = schedules.perturb.map(SteeringPlan::delays);
+    let wishes = Wishes {
+        confirm: confirming,
+        steering: delays.as_ref(),
+        ..Wishes::new(&args.live, &args.time, &args.checkers.on_deadlock)
+    };
     let checked = check(&program, &args.run, &args.checkers, wishes, dir, &around, &mut output)?;
     Ok(checked.ending(&args.verdict, args.whole, &output))
 }
@@ -96,6 +105,9 @@ pub fn check(
     };
     let plan = Plan { program, engines, args, wishes, hang_after: checkers.hang_after() };
     let mut session = Session::run(plan, dir, around, output)?;
+    if let Some(plan) = wishes.steering {
+        plan.note(&session.dir, output);
+    }
     let own = session.ending();
     let is_aborted = session.live.stopped() == Some(Why::Finding);
     let mut completeness = Completeness { gaps: session.missing.clone() };
@@ -113,6 +125,10 @@ pub fn check(
         doctor::explain(&mut found);
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices(), session.cpu_ns);
+        }
+        if let Some(confirming) = wishes.confirm {
+            let job = Job { program, run: args, objects: !checkers.no_objects, confirming };
+            confirm::confirm(&mut found, &job, output)?;
         }
         let long_waits = session.live.long_waits(&tokens(&found));
         let files = {

@@ -48,7 +48,7 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
     })?;
     let program = Program { argv: vec![file.clone().into()], file };
     let (live, time) = (LiveArgs::default(), TimeArgs::default());
-    let wishes = Wishes { findings: &live, time: &time, on_deadlock: &args.checkers.on_deadlock };
+    let wishes = Wishes::new(&live, &time, &args.checkers.on_deadlock);
     let checked =
         run::check(&program, &args.run, &args.checkers, wishes, dir, &around, &mut output)?;
     let found = checked.report.as_ref().is_some_and(has_planted);

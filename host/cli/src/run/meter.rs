@@ -35,6 +35,8 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output, &args.page)?;
     let mut exports = Exports::open(&args.view)?;
+    // Nobody looks for findings.
+    let nothing = LiveArgs::default();
     let plan = Plan {
         program: &program,
         engines: Engines {
@@ -46,12 +48,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
             allocations: args.run.track_allocations,
         },
         args: &args.run,
-        // Nobody looks for findings.
-        wishes: Wishes {
-            findings: &LiveArgs::default(),
-            time: &args.time,
-            on_deadlock: &OnDeadlock::Report,
-        },
+        wishes: Wishes::new(&nothing, &args.time, &OnDeadlock::Report),
         hang_after: None,
     };
     let kernel = args.with_kernel.then(KernelWaits::start).transpose()?;

@@ -4,6 +4,7 @@ mod attach;
 mod both;
 mod check;
 mod clocks;
+mod confirm;
 mod demo;
 mod diff;
 mod doctor;
@@ -65,6 +66,7 @@ fn command() -> ! {
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),
+        Command::Confirm(args) => confirm::run(args),
         Command::Meter(args) => meter::run(args),
         Command::Run(args) => both::run(args),
         Command::Top(args) => top::run(args),

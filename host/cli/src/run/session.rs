@@ -19,7 +19,7 @@ use super::watch::child::{Child, Program};
 use super::watch::engines::Engines;
 use super::watch::follow::Follow;
 use super::watch::preload::Preload;
-use super::watch::{end_file, generated_code, unwatched};
+use super::watch::{end_file, generated_code, steering, unwatched};
 use super::{doctor, load, path_search, target};
 use crate::args::RunArgs;
 use crate::ledger_dir::{self, RunDir, Surroundings};
@@ -110,10 +110,12 @@ impl<'a> Session<'a> {
         let cpu_before = cpu_of_children_ns();
         let follow = Follow::of(plan.args);
         unwatched::make_records(&dir)?;
+        plan.wishes.steering.map(|steering| steering.give(&dir)).transpose()?;
         let mut child = Child::spawn(plan.program, |command| {
             preload.watch(command);
             plan.engines.tell(command);
             follow.tell(command);
+            steering::tell(plan.wishes.steering, command);
         })?;
         output.program_started();
         let status = loop {

@@ -24,8 +24,10 @@ use lockwright_report::prose;
 use lockwright_report::reports::Findings;
 use lockwright_report::text::{self, Moment};
 
+use super::confirm::wanted::Confirming;
 use super::hang::asleep::AsleepProcesses;
 use super::output::Output;
+use super::watch::steering::SteeringPlan;
 use crate::args::{LiveArgs, OnDeadlock, TimeArgs};
 use budget::Budget;
 use commands::Commands;
@@ -49,6 +51,17 @@ pub struct Wishes<'a> {
     pub time: &'a TimeArgs,
     /// What to do with a process that has deadlocked.
     pub on_deadlock: &'a OnDeadlock,
+    /// Which findings are made to happen after the run, and how; `None`: none are.
+    pub confirm: Option<Confirming<'a>>,
+    /// How threads are held up or delayed; `None`: they are not.
+    pub steering: Option<&'a SteeringPlan>,
+}
+
+impl<'a> Wishes<'a> {
+    /// Nothing beyond these.
+    pub fn new(findings: &'a LiveArgs, time: &'a TimeArgs, on_deadlock: &'a OnDeadlock) -> Self {
+        Self { findings, time, on_deadlock, confirm: None, steering: None }
+    }
 }
 
 /// What is known of a run that goes on.

@@ -11,4 +11,5 @@ pub mod pidfd;
 pub mod preload;
 pub mod signals;
 mod start;
+pub mod steering;
 pub mod unwatched;

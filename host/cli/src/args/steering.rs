@@ -1,0 +1,58 @@
+//! How threads are held up and delayed: options of `confirm` and `check`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+/// How threads are held up.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Confirmation")]
+pub struct SteeringArgs {
+    /// The longest that a thread is held up at once. The first run holds it up for a sixteenth of that.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = Self::PAUSE)]
+    pub pause: Duration,
+
+    /// End each run after TIME: SIGTERM to its processes, SIGKILL 5 s later. For servers.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub run_limit: Option<Duration>,
+}
+
+impl SteeringArgs {
+    /// Runs for each finding, where the user does not say.
+    pub const RUNS: u32 = 5;
+    const PAUSE: &str = "2s";
+}
+
+impl Default for SteeringArgs {
+    fn default() -> Self {
+        Self { pause: time(Self::PAUSE).expect("a time"), run_limit: None }
+    }
+}
+
+/// What `check` does beyond one plain run.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Schedules")]
+pub struct ScheduleArgs {
+    /// After the run, try to make each deadlock happen that it predicts, as `lockwright confirm` does, for TIME in all (60s).
+    #[arg(long, value_name = "TIME", value_parser = time, num_args = 0..=1, default_missing_value = "60s")]
+    pub confirm: Option<Duration>,
+
+    /// Delay threads at random before they take locks, most where they seldom are and while they hold a lock. Orders come up
+    /// that a plain run does not show. SEED (a number) repeats the delays of an earlier run as far as the program allows;
+    /// without it one is chosen, and said.
+    #[arg(long, value_name = "SEED", num_args = 0..=1)]
+    pub perturb: Option<Option<u64>>,
+}
+
+/// Reads `500ms`.
+///
+/// # Errors
+/// If the text is no time, or none that can be waited for.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; a number with a unit, as 500ms, 60s or 5m"))?;
+    if time.is_zero() || time > Duration::from_secs(7 * 24 * 3600) {
+        return Err("not from 1ns to 7days".to_owned());
+    }
+    Ok(time)
+}

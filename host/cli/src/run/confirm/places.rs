@@ -1,0 +1,71 @@
+//! Where the threads of a finding are to be held up.
+
+use lockwright_analysis::finding::action::Action;
+use lockwright_analysis::finding::{Finding, Frame, Kind, Step};
+use lockwright_ledger::steering::{MOST_FRAMES, MOST_PATHS};
+
+use crate::run::watch::steering::Place;
+
+/// The places of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Each once.
+    pub all: Vec<Place>,
+    /// For each of them, the first step of the finding that is there.
+    pub steps: Vec<usize>,
+}
+
+impl Places {
+    /// Those of a finding; `None`: it is of a kind, or has stacks, for which threads cannot be held up.
+    pub fn of(finding: &Finding) -> Option<Self> {
+        let is_one: fn(&Step) -> bool = match finding.kind {
+            Kind::CircularDependency | Kind::JoinWithLockHeld | Kind::RecursiveLocking => |_| true,
+            // Between the test of what it waits for and the wait.
+            Kind::LostWakeup => |step| step.action == Action::WaitsOnCondition,
+            _ => return None,
+        };
+        let mut places = Self { all: Vec::new(), steps: Vec::new() };
+        for (at, step) in finding.steps.iter().enumerate().filter(|(_, step)| is_one(step)) {
+            let place = place(step)?;
+            if !places.all.contains(&place) {
+                places.all.push(place);
+                places.steps.push(at);
+            }
+        }
+        Some(places).filter(|places| (1..=MOST_PATHS).contains(&places.all.len()))
+    }
+
+    /// Whether a deadlock of another run has its threads at these places.
+    pub fn are_of(&self, deadlock: &Finding) -> bool {
+        let there: Vec<Place> = deadlock.steps.iter().filter_map(place).collect();
+        let is_one_of = |one: &Place, of: &[Place]| of.iter().any(|it| is_same(it, one));
+        // What is in the way of one alone is no part of the finding.
+        let is_alone = self.all.len() == 1;
+        (is_alone || there.iter().all(|place| is_one_of(place, &self.all)))
+            && self.all.iter().all(|place| is_one_of(place, &there))
+    }
+}
+
+/// In another run it may have been known of more calls, or of fewer, that they are wrappers'.
+fn is_same(one: &Place, other: &Place) -> bool {
+    one.offsets.iter().zip(&other.offsets).all(|(one, other)| one == other)
+}
+
+/// Where a step is: the call, and those that lead to it from the first function that is no wrapper of it.
+fn place(step: &Step) -> Option<Place> {
+    let mut offsets = Vec::new();
+    // An inlined call has no frame.
+    for frame in step.stack.iter().filter(|frame| !frame.inlined).take(MOST_FRAMES) {
+        frame.module.as_ref()?;
+        offsets.push(frame.offset);
+        if !wraps(frame) {
+            break;
+        }
+    }
+    let needs_held = !step.held.is_empty();
+    (!offsets.is_empty()).then_some(Place { offsets, needs_held })
+}
+
+fn wraps(frame: &Frame) -> bool {
+    frame.wraps && !frame.is_no_wrapper
+}
