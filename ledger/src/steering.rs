@@ -1,4 +1,4 @@
-//! What `lockwright confirm` and `--perturb` ask of the watched program: a file among the ledgers, which all processes
+//! What `lockwright confirm`, `--perturb` and `--avoid` ask of the watched program: a file among the ledgers, which all processes
 //! of the run map shared. The command writes the plan before the program starts; the processes count in it what came of it,
 //! and the threads that are paused are entered in it. All fields are atomic, and a file of zeros asks for nothing.
 
@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const FILE_NAME: &str = "steering";
 
 /// First word of the file. Its last byte is the version of the layout.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"lwsteer\x01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"lwsteer\x02");
 
 /// Paths that can be steered at a time.
 pub const MOST_PATHS: usize = 16;
@@ -18,6 +18,8 @@ pub const MOST_FRAMES: usize = 8;
 pub const MOST_PAUSED: usize = 32;
 /// Locks held by a paused thread that are looked at.
 pub const MOST_HELD: usize = 16;
+/// Threads that are kept apart from others at a time.
+pub const MOST_INSIDE: usize = 64;
 /// Counters of visits, by thread and place.
 pub const MOST_VISITS: usize = 4096;
 
@@ -52,17 +54,24 @@ pub struct Steering {
     pub path_count: AtomicU32,
     /// Processes that have found the plan, a program that another executes counted again.
     pub processes: AtomicU32,
-    /// Threads that went by unpaused since [`Steering::lock`] could not be had.
+    /// Threads that went by unpaused since [`Steering::lock`], or a row, could not be had.
     pub shut_out: AtomicU32,
+    /// Counts threads that have left what they are kept apart in; others wait for it to change.
+    pub changes: AtomicU32,
+    /// Counts threads that came to a place of those that are kept apart.
+    pub orders: AtomicU32,
     /// What is steered.
     pub paths: [Path; MOST_PATHS],
     /// The paused threads.
     pub paused: [Pause; MOST_PAUSED],
+    /// The threads that are between the places of a finding that is avoided.
+    pub inside: [Inside; MOST_INSIDE],
     /// How often threads have come to places, by a hash of both.
     pub visits: [AtomicU32; MOST_VISITS],
 }
 
-/// A place where a thread of a finding is paused: just before the call that would close the cycle.
+/// A place where a thread of a finding is paused: just before the call that would close the cycle; or, where it is
+/// avoided, before the first one of its part.
 #[repr(C)]
 pub struct Path {
     /// Return addresses within their modules (ELF addresses), innermost first.
@@ -89,6 +98,29 @@ pub struct Path {
     pub waiter_pid: AtomicU32,
     /// The acquisition ([`crate::rows::Node`]) that last waited for what a thread held that was paused here; 0: none is known.
     pub waiter_node: AtomicU32,
+    /// 0: threads are to meet. Otherwise those of one finding, by its number, are to be kept apart.
+    pub apart: AtomicU32,
+    /// 1: also threads that come to this same place are kept apart.
+    pub alone: AtomicU32,
+    /// Makes the length a multiple of 8.
+    pub filler: AtomicU32,
+    /// How long threads were paused here, ns.
+    pub waited_ns: AtomicU64,
+}
+
+/// A thread that has the first lock of its part of a finding that is avoided, or is about to take it.
+#[repr(C)]
+pub struct Inside {
+    /// The thread; 0: nobody.
+    pub tid: AtomicU32,
+    /// Its process.
+    pub pid: AtomicU32,
+    /// Index of its path.
+    pub path: AtomicU32,
+    /// As [`Path::filler`].
+    pub filler: AtomicU32,
+    /// Address of that lock.
+    pub lock: AtomicU64,
 }
 
 /// A paused thread.
@@ -106,6 +138,8 @@ pub struct Pause {
     pub wanted: AtomicU64,
     /// Itself, as `pthread_self` says: another may join it.
     pub thread: AtomicU64,
+    /// [`Steering::orders`] when it came.
+    pub order: AtomicU64,
     /// Addresses of locks that it holds.
     pub held: [AtomicU64; MOST_HELD],
 }
@@ -147,14 +181,16 @@ impl Steering {
 }
 
 // No padding: what is written of it is initialised.
-const _: () = assert!(size_of::<Path>() == 8 * MOST_FRAMES + 4 * 12);
-const _: () = assert!(size_of::<Pause>() == 4 * 4 + 8 * 2 + 8 * MOST_HELD);
+const _: () = assert!(size_of::<Path>() == 8 * MOST_FRAMES + 4 * 14 + 8);
+const _: () = assert!(size_of::<Pause>() == 4 * 4 + 8 * 3 + 8 * MOST_HELD);
+const _: () = assert!(size_of::<Inside>() == 4 * 4 + 8);
 const _: () = assert!(
     BYTES
         == 8 * 5
-            + 4 * 4
+            + 4 * 6
             + size_of::<Path>() * MOST_PATHS
             + size_of::<Pause>() * MOST_PAUSED
+            + size_of::<Inside>() * MOST_INSIDE
             + 4 * MOST_VISITS
 );
 

@@ -14,6 +14,8 @@
  *   confirmed flag        the second thread waits for a flag that the first one sets in the end
  *   confirmed gate        the second thread takes the first lock of the other, alone, before its own two, and cannot go on
  *                         meanwhile
+ *   confirmed needed      a thread between its two locks needs a third, which another has that comes to its own first one
+ *   confirmed busy        both orders again and again, at once
  *   confirmed others      each thread has two locks of its own, of the same classes; one thread takes both orders of one pair
  *   confirmed once FILE   the second thread takes its locks only if there is no FILE, and makes it
  */
@@ -56,9 +58,16 @@ static void both(pthread_mutex_t *first, pthread_mutex_t *second)
 	pthread_mutex_unlock(first);
 }
 
+/* Called between the two locks. */
+static void (*between)(void);
+/* The second thread takes its first lock alone. */
+static int only_first;
+
 static void *mutexes_left(void *unused)
 {
 	pthread_mutex_lock(&left);
+	if (between)
+		between();
 	pthread_mutex_lock(&right);
 	pthread_mutex_unlock(&right);
 	pthread_mutex_unlock(&left);
@@ -69,9 +78,52 @@ static void *mutexes_right(void *unused)
 {
 	later();
 	pthread_mutex_lock(&right);
-	pthread_mutex_lock(&left);
-	pthread_mutex_unlock(&left);
+	if (!only_first) {
+		pthread_mutex_lock(&left);
+		pthread_mutex_unlock(&left);
+	}
 	pthread_mutex_unlock(&right);
+	return unused;
+}
+
+static void need_third(void)
+{
+	while (!done)
+		usleep(1000);
+	pthread_mutex_lock(&third);
+	pthread_mutex_unlock(&third);
+}
+
+static void *has_third(void *unused)
+{
+	pthread_mutex_lock(&third);
+	done = 1;
+	mutexes_right(unused);
+	pthread_mutex_unlock(&third);
+	return unused;
+}
+
+static void *busy_left(void *unused)
+{
+	for (int i = 0; i < 50; i++) {
+		pthread_mutex_lock(&left);
+		usleep(200);
+		pthread_mutex_lock(&right);
+		pthread_mutex_unlock(&right);
+		pthread_mutex_unlock(&left);
+	}
+	return unused;
+}
+
+static void *busy_right(void *unused)
+{
+	for (int i = 0; i < 50; i++) {
+		pthread_mutex_lock(&right);
+		usleep(200);
+		pthread_mutex_lock(&left);
+		pthread_mutex_unlock(&left);
+		pthread_mutex_unlock(&right);
+	}
 	return unused;
 }
 
@@ -322,7 +374,13 @@ int main(int argc, char **argv)
 	items[1] = new_item();
 	if (!strcmp(what, "mutexes"))
 		run(mutexes_left, mutexes_right, NULL);
-	else if (!strcmp(what, "at_once"))
+	else if (!strcmp(what, "busy"))
+		run(busy_left, busy_right, NULL);
+	else if (!strcmp(what, "needed")) {
+		between = need_third;
+		only_first = 1;
+		run(mutexes_left, has_third, NULL);
+	} else if (!strcmp(what, "at_once"))
 		run(three_first, at_once_right, NULL);
 	else if (!strcmp(what, "lost"))
 		lose(50000);

@@ -200,6 +200,9 @@ fn steer() {
     // SAFETY: the path ends with a NUL, as it has one byte more; no thread of the program runs yet.
     if !directory.is_empty() && unsafe { crate::steering::start(path.as_ptr()) } {
         interpose::steered::choose();
+        if crate::steering::keeps_apart() {
+            interpose::steered::choose_releases();
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use live::{LiveArgs, OnDeadlock, TimeArgs};
 pub use lockwright_console::args::{Colour, OutputArgs};
 pub use program::{HoldTiming, MeteringArgs, RunArgs};
-pub use steering::{ScheduleArgs, SteeringArgs};
+pub use steering::{AvoidArgs, ScheduleArgs, SteeringArgs};
 pub use swap::SwapArgs;
 pub use timeline::TimelineArgs;
 pub use top::{PsArgs, TopArgs};
@@ -131,7 +131,7 @@ pub struct CheckArgs {
     /// Inspect running process PID without stopping it: which thread waits for which, and whether
     /// the wait can end. Lock orders that could deadlock at another time are not visible.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
-    #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects", "open", "live", "on_finding", "abort_on", "wait_threshold", "interval", "seconds", "confirm", "perturb"])]
+    #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects", "open", "live", "on_finding", "abort_on", "wait_threshold", "interval", "seconds", "confirm", "perturb", "avoid"])]
     pub pid: Option<u32>,
 
     /// Print what KIND of finding, or a grade, means, why, and how to mend it; run nothing.
@@ -173,6 +173,10 @@ pub struct CheckArgs {
     /// What it does beyond one plain run.
     #[command(flatten)]
     pub schedules: ScheduleArgs,
+
+    /// What is not to happen.
+    #[command(flatten)]
+    pub avoid: AvoidArgs,
 
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required_unless_present_any = ["pid", "explain"], trailing_var_arg = true, help_heading = "Arguments")]
@@ -388,6 +392,10 @@ pub struct BothArgs {
     /// What is watched in time.
     #[command(flatten)]
     pub time: TimeArgs,
+
+    /// What is not to happen.
+    #[command(flatten)]
+    pub avoid: AvoidArgs,
 
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]

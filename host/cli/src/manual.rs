@@ -137,6 +137,18 @@ pub const CHECK: Manual = Manual {
             "In CI: end the run at the first finding.",
         ),
         ("lockwright check --explain lost-wakeup", "What a kind of finding means."),
+        (
+            "lockwright check --confirm 60s -- ./tests",
+            "Make the deadlocks happen that it predicts, or learn what is in the way: docs/confirm.md.",
+        ),
+        (
+            "lockwright check --perturb -- ./tests",
+            "Delay threads at random, so that rare orders and lost wakeups come up.",
+        ),
+        (
+            "lockwright check --avoid DIR#3f2a -- ./server",
+            "Keep the threads of a known finding apart until it is fixed.",
+        ),
         ("lockwright check --pid 4242", "Why a process hangs that runs already: docs/attach.md."),
     ],
     exit_status: &[PROGRAMS_OWN, FINDING, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],

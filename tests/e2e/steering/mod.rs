@@ -1,4 +1,5 @@
-//! Threads that are held up or delayed: `lockwright confirm`, `check --confirm` and `check --perturb`.
+//! Threads that are held up, delayed or kept apart: `lockwright confirm`, `check --confirm`, `--perturb` and `--avoid`.
 
+mod avoid;
 mod confirm;
 mod perturb;

@@ -25,9 +25,10 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 80",
+    ".size lockwright_thread, 88",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
     ".quad 0",
     ".quad 0",
     ".quad 0",
@@ -226,4 +227,17 @@ pub fn python_call() -> u64 {
 /// Sets the tenth word.
 pub fn set_python_call(call: u64) {
     set_word::<72>(call);
+}
+
+/// Where in the thread's copy of `lockwright_thread` the eleventh word is.
+pub const ROOMS: usize = 80;
+
+/// The eleventh word: in how many parts of findings that are avoided the thread is (`steering/apart.rs`).
+pub fn rooms() -> u64 {
+    word::<ROOMS>()
+}
+
+/// Sets the eleventh word.
+pub fn set_rooms(rooms: u64) {
+    set_word::<ROOMS>(rooms);
 }

@@ -8,6 +8,7 @@ use lockwright_ledger::steering::{MOST_HELD, MOST_PAUSED, Pause, Steering, pause
 
 use super::plan::plan;
 use crate::os::{sys, time};
+use crate::recorder::state;
 
 /// How often to try for the list's lock. Its holder does nothing there that takes time, but it may be killed.
 const MOST_TRIES: u32 = 10_000;
@@ -19,7 +20,7 @@ const PART_IN_THE_WAY: u64 = 8;
 const MOST_DOUBLINGS: u32 = 10;
 
 /// What a thread that comes to a place of the plan has.
-struct Arrival {
+pub struct Arrival {
     pid: u32,
     thread: u64,
     wanted: u64,
@@ -28,6 +29,24 @@ struct Arrival {
 }
 
 impl Arrival {
+    /// What the calling thread has, which wants a lock or the end of a thread.
+    pub fn new(thread: Option<&ThreadState>, wanted: u64) -> Self {
+        let mut arrival = Self {
+            pid: sys::pids().0,
+            // SAFETY: it reads the thread's own descriptor, and takes no lock.
+            thread: unsafe { libc::pthread_self() },
+            wanted,
+            held: [0; MOST_HELD],
+            held_count: 0,
+        };
+        let held = thread.into_iter().flat_map(ThreadState::held).filter(|held| held.is_held());
+        for (place, held) in arrival.held.iter_mut().zip(held) {
+            *place = held.addr;
+            arrival.held_count += 1;
+        }
+        arrival
+    }
+
     fn held(&self) -> &[u64] {
         &self.held[..self.held_count]
     }
@@ -40,24 +59,13 @@ impl Arrival {
 /// The thread comes to the path of this index, and wants a lock or the end of a thread.
 pub fn come(plan: &Steering, index: usize, thread: Option<&ThreadState>, wanted: u64) {
     let path = &plan.paths[index];
-    let mut arrival = Arrival {
-        pid: sys::pids().0,
-        // SAFETY: it reads the thread's own descriptor, and takes no lock.
-        thread: unsafe { libc::pthread_self() },
-        wanted,
-        held: [0; MOST_HELD],
-        held_count: 0,
-    };
-    let held = thread.into_iter().flat_map(ThreadState::held).filter(|held| held.is_held());
-    for (place, held) in arrival.held.iter_mut().zip(held) {
-        *place = held.addr;
-        arrival.held_count += 1;
-    }
+    let arrival = Arrival::new(thread, wanted);
     if path.needs_held.load(Relaxed) != 0 && arrival.held_count == 0 {
         return;
     }
     path.arrivals.fetch_add(1, Relaxed);
     let Some(pause) = locked(plan, || enter(plan, index, &arrival)).flatten() else { return };
+    look_for_waiters(plan, pause, &arrival);
     let ended = wait(plan, pause);
     pause.state.store(pause_state::FREE, Release);
     if ended != pause_state::MET {
@@ -93,13 +101,25 @@ fn enter<'p>(plan: &'p Steering, index: usize, arrival: &Arrival) -> Option<&'p 
     if plan.left_ns.load(Relaxed) == 0 {
         return None;
     }
+    let pause = enter_row(plan, index, arrival, 0)?;
+    path.pauses.fetch_add(1, Relaxed);
+    Some(pause)
+}
+
+/// Enters a thread in the list of those that are paused; `None`: there is no row for it.
+pub fn enter_row<'p>(
+    plan: &'p Steering,
+    index: usize,
+    arrival: &Arrival,
+    order: u64,
+) -> Option<&'p Pause> {
     let free = |pause: &&Pause| pause.state.load(Acquire) == pause_state::FREE;
     let pause = plan.paused.iter().find(free)?;
-    path.pauses.fetch_add(1, Relaxed);
     pause.path.store(index as u32, Relaxed);
     pause.pid.store(arrival.pid, Relaxed);
     pause.wanted.store(arrival.wanted, Relaxed);
     pause.thread.store(arrival.thread, Relaxed);
+    pause.order.store(order, Relaxed);
     pause.held_count.store(arrival.held_count as u32, Relaxed);
     for (word, &held) in pause.held.iter().zip(arrival.held()) {
         word.store(held, Relaxed);
@@ -126,7 +146,7 @@ fn cycle_of(plan: &Steering, arrival: &Arrival, cycle: &mut [usize; MOST_PAUSED]
 }
 
 /// The paused threads of a process.
-fn paused(plan: &Steering, pid: u32) -> impl Iterator<Item = (usize, &Pause)> {
+pub fn paused(plan: &Steering, pid: u32) -> impl Iterator<Item = (usize, &Pause)> {
     plan.paused.iter().enumerate().filter(move |(_, pause)| {
         // Acquire pairs with the Release in `enter`.
         pause.state.load(Acquire) == pause_state::PAUSED && pause.pid.load(Relaxed) == pid
@@ -184,15 +204,38 @@ pub fn waits(addr: u64, node: u32) {
     let Some(plan) = plan() else { return };
     let pid = sys::pids().0;
     let holder = paused(plan, pid).find(|(_, pause)| has(pause, addr));
-    let Some((_, pause)) = holder else { return };
+    if let Some((_, pause)) = holder {
+        stands_in_the_way(plan, pause, pid, node);
+    }
+}
+
+/// Somebody may wait already, since before the thread was entered in the list, for a lock that it holds.
+pub fn look_for_waiters(plan: &Steering, pause: &Pause, arrival: &Arrival) {
+    let waiter = state::with_core(|core| core.waiter_for(arrival.held())).flatten();
+    if let Some(node) = waiter {
+        stands_in_the_way(plan, pause, arrival.pid, node);
+    }
+}
+
+fn stands_in_the_way(plan: &Steering, pause: &Pause, pid: u32, node: u32) {
     let path = &plan.paths[pause.path.load(Relaxed) as usize % plan.paths.len()];
     path.waiter_pid.store(pid, Relaxed);
     path.waiter_node.store(node, Relaxed);
     end(pause, pause_state::IN_THE_WAY);
+    if path.apart.load(Relaxed) != 0 {
+        changed(plan);
+    }
+}
+
+/// Threads that are kept apart look again whether they may go on.
+pub fn changed(plan: &Steering) {
+    // Release pairs with the Acquire in `apart::come`.
+    plan.changes.fetch_add(1, Release);
+    sys::futex_wake(&plan.changes, i32::MAX);
 }
 
 /// Runs `f` with the list's lock. `None`: it could not be had.
-fn locked<T>(plan: &Steering, f: impl FnOnce() -> T) -> Option<T> {
+pub fn locked<T>(plan: &Steering, f: impl FnOnce() -> T) -> Option<T> {
     let lock: &AtomicU32 = &plan.lock;
     for _ in 0..MOST_TRIES {
         // Acquire pairs with the Release below: what the last holder entered is seen.

@@ -1,6 +1,7 @@
-//! `lockwright confirm` and `--perturb`: threads are held up just before they take locks. The stubs go by here only where
+//! `lockwright confirm`, `--perturb` and `--avoid`: threads are held up just before they take locks. The stubs go by here only where
 //! [`start`] has found a plan, so a run without one pays nothing.
 
+mod apart;
 mod delays;
 mod meeting;
 mod paths;
@@ -11,9 +12,11 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::os::tls;
 use crate::stack::unwind::Frame;
 
+pub use apart::departs;
 pub use meeting::waits;
+pub use paths::{IN_PAGE, MAY_BE};
 use plan::plan;
-pub use plan::start;
+pub use plan::{keeps_apart, start};
 
 /// The program calls a function that may wait, with `first` as its first argument: for a lock, the end of a thread, or a
 /// condition. The thread is held up or delayed if that is planned.
@@ -33,7 +36,9 @@ pub unsafe extern "C" fn arrives(first: u64, stack: *const u64, rbp: u64) {
     if plan.seed.load(Relaxed) != 0 {
         delays::delay(plan, thread, frame.pc);
     }
-    if let Some(path) = paths::of(plan, frame) {
-        meeting::come(plan, path, thread, first);
+    let Some(path) = paths::of(plan, frame) else { return };
+    match plan.paths[path].apart.load(Relaxed) {
+        0 => meeting::come(plan, path, thread, first),
+        _ => apart::come(plan, path, thread, first),
     }
 }

@@ -1,6 +1,6 @@
 //! Which call is at a place of the plan.
 
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use lockwright_ledger::steering::{MOST_FRAMES, MOST_PATHS, Path, Steering};
 
@@ -8,15 +8,12 @@ use crate::stack::modules;
 use crate::stack::unwind::Frame;
 
 /// Bits of an address that are the same in each run, as modules begin with a page.
-const IN_PAGE: u64 = 0xfff;
+pub const IN_PAGE: u64 = 0xfff;
 
-/// The innermost return addresses of all paths, by their place in a page: most calls are of no path, and end here.
-static MAY_BE: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
-
-fn bit(address: u64) -> (usize, u64) {
-    let place = address & IN_PAGE;
-    (place as usize / 64, 1 << (place % 64))
-}
+/// By the place in its page of the return address of a call: 1 where it may be one that is steered. Most are not, and the
+/// stub looks here alone.
+pub static MAY_BE: [AtomicU8; IN_PAGE as usize + 1] =
+    [const { AtomicU8::new(0) }; IN_PAGE as usize + 1];
 
 /// The paths of a plan, by index.
 fn all(plan: &Steering) -> impl Iterator<Item = (usize, &Path)> {
@@ -24,20 +21,18 @@ fn all(plan: &Steering) -> impl Iterator<Item = (usize, &Path)> {
     plan.paths[..count].iter().enumerate()
 }
 
-/// Remembers where paths may be. Called once, before any thread.
+/// Remembers where paths may be; everywhere, if threads are to be delayed. Called once, before any thread.
 pub fn note(plan: &Steering) {
     for (_, path) in all(plan) {
-        let (word, bit) = bit(path.offsets[0].load(Relaxed));
-        MAY_BE[word].fetch_or(bit, Relaxed);
+        MAY_BE[(path.offsets[0].load(Relaxed) & IN_PAGE) as usize].store(1, Relaxed);
+    }
+    if plan.seed.load(Relaxed) != 0 {
+        MAY_BE.iter().for_each(|place| place.store(1, Relaxed));
     }
 }
 
 /// The path of the plan that the call of this frame is at, by its index.
 pub fn of(plan: &Steering, call: Frame) -> Option<usize> {
-    let (word, bit) = bit(call.pc);
-    if MAY_BE[word].load(Relaxed) & bit == 0 {
-        return None;
-    }
     all(plan).find_map(|(at, path)| is_at(path, call).then_some(at))
 }
 

@@ -47,3 +47,8 @@ pub unsafe fn start(path: *const u8) -> bool {
     PLAN.store(plan, Release);
     true
 }
+
+/// Whether there is a plan by which threads are kept apart.
+pub fn keeps_apart() -> bool {
+    plan().is_some_and(|plan| plan.paths.iter().any(|path| path.apart.load(Relaxed) != 0))
+}

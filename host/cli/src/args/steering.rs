@@ -44,6 +44,18 @@ pub struct ScheduleArgs {
     pub perturb: Option<Option<u64>>,
 }
 
+/// Findings that are not to happen.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Schedules")]
+pub struct AvoidArgs {
+    /// Keep the threads of known findings apart, so that their deadlocks do not come: those of a run whose ledgers --keep has left in
+    /// directory LEDGERS, of the grades possible and worse, or one by the first digits of its fingerprint. A thread waits before it takes the first lock of
+    /// its part of the cycle while another is in another part, for 1 s at most. Other locks cost nothing. You can give this option several
+    /// times.
+    #[arg(long, value_name = "LEDGERS[#FINGERPRINT]")]
+    pub avoid: Vec<String>,
+}
+
 /// Reads `500ms`.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! `lockwright run`: watch and measure at once.
 
+use super::avoid;
 use super::check::{self, Checked};
 use super::doctor;
 use super::ending::Ending;
@@ -10,6 +11,7 @@ use super::output::Output;
 use super::output::exports::Exports;
 use super::session::{self, Plan, Session};
 use super::watch::engines::Engines;
+use super::watch::steering::SteeringPlan;
 use crate::args::BothArgs;
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::all_symbols::AllSymbols;
@@ -28,6 +30,8 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
+    let apart = avoid::findings(&args.avoid.avoid, &output)?;
+    let steering = SteeringPlan::of(None, apart, avoid::LONGEST);
     let plan = Plan {
         program: &program,
         engines: Engines {
@@ -39,13 +43,19 @@ pub fn run(args: BothArgs) -> Result<Ending> {
             allocations: args.run.track_allocations,
         },
         args: &args.run,
-        wishes: Wishes::new(&args.live, &args.time, &args.checkers.on_deadlock),
+        wishes: Wishes {
+            steering: steering.as_ref(),
+            ..Wishes::new(&args.live, &args.time, &args.checkers.on_deadlock)
+        },
         hang_after: args.checkers.hang_after(),
     };
     let listening =
         endpoint::listen(args.metering.listen.as_deref(), dir.path(), |note| output.note(note))?;
     let mut session = Session::run(plan, dir, &around, &mut output)?;
     drop(listening);
+    if let Some(steering) = &steering {
+        steering.note(&session.dir, &output);
+    }
     let completeness = Completeness { gaps: session.missing.clone() };
     let own = session.ending();
     let is_aborted = session.live.stopped() == Some(Why::Finding);

@@ -4,7 +4,6 @@ use std::io::IsTerminal;
 
 use lockwright_ledger::Ledger;
 
-use super::attach;
 use super::confirm::findings as confirm;
 use super::confirm::wanted::{Confirming, Job};
 use super::doctor;
@@ -18,6 +17,7 @@ use super::usage::explain;
 use super::watch::child::Program;
 use super::watch::engines::Engines;
 use super::watch::steering::SteeringPlan;
+use super::{attach, avoid};
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::Bar;
@@ -47,10 +47,11 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let schedules = &args.schedules;
     let confirming = schedules.confirm.map(Confirming::within);
-    let delays = schedules.perturb.map(SteeringPlan::delays);
+    let apart = avoid::findings(&args.avoid.avoid, &output)?;
+    let steering = SteeringPlan::of(schedules.perturb, apart, avoid::LONGEST);
     let wishes = Wishes {
         confirm: confirming,
-        steering: delays.as_ref(),
+        steering: steering.as_ref(),
         ..Wishes::new(&args.live, &args.time, &args.checkers.on_deadlock)
     };
     let checked = check(&program, &args.run, &args.checkers, wishes, dir, &around, &mut output)?;

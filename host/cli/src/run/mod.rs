@@ -1,6 +1,7 @@
 //! Does what the command line says: one file per command, and one per thing they need.
 
 mod attach;
+mod avoid;
 mod both;
 mod check;
 mod clocks;

@@ -131,6 +131,12 @@ impl Core {
         self.recorder.holder_in(from, to)
     }
 
+    /// The acquisition of a thread that waits for a lock at one of these addresses; 0 if it is in no context. Other threads
+    /// run meanwhile: it is what was seen, not a guarantee.
+    pub fn waiter_for(&self, addrs: &[u64]) -> Option<u32> {
+        self.recorder.waiter_for(addrs)
+    }
+
     /// Calls `f` with the thread, for every lock that a thread other than `own` holds, and with the
     /// return address of the call that took it.
     pub fn held_by_others(&self, own: u32, f: impl FnMut(u32, &Held, u64)) {

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::{Held, Lock, Stack, lock_flag, mode};
+use lockwright_ledger::rows::{Held, Lock, Stack, lock_flag, mode, waits_for_lock};
 
 use super::Recorder;
 use crate::lockdep::acquire::{Acquire, Ident};
@@ -76,6 +76,13 @@ impl Recorder {
             .filter(|(_, wait)| wait.mode & mode::TIMED == 0)
             .map(|(it, wait)| (it.id(), self.stack_of(wait.node)))
             .find(|&(_, stack)| stack != 0 && stack != here)
+    }
+
+    /// The acquisition of a thread that waits for a lock at one of these addresses; 0 if it is in no context.
+    pub(crate) fn waiter_for(&self, addrs: &[u64]) -> Option<u32> {
+        let waits = self.live().map(|thread| thread.wait());
+        let mut waits = waits.filter(|wait| wait.is_under_way() && waits_for_lock(wait.mode));
+        waits.find(|wait| addrs.contains(&wait.addr)).map(|wait| wait.node)
     }
 
     fn cond_waiters(&self, addr: u64) -> impl Iterator<Item = (ThreadRow, Wait)> {

@@ -1,21 +1,27 @@
-//! Stubs that go by the steering of `lockwright confirm` and `--perturb`, before the wrappers: only where that is wanted
-//! are they in the stubs' targets, and so cost nobody else an instruction.
+//! Stubs that go by the steering of `lockwright confirm`, `--perturb` and `--avoid`, before the wrappers: only where that
+//! is wanted are they in the stubs' targets, and so cost nobody else an instruction.
 
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::interpose::target;
-use crate::steering::arrives;
+use crate::os::tls::ROOMS;
+use crate::steering::{IN_PAGE, MAY_BE, arrives, departs};
 
-/// `name;`. What the stub has passed stays in its registers and on the stack.
+/// The names of functions that may wait, and of those that release a lock. What the stubs have passed stays in its
+/// registers and on the stack.
 macro_rules! steered {
-    ($($name:ident;)*) => {
+    (waits { $($name:ident;)* } releases { $($release:ident;)* }) => {
         /// What the stubs went to before, as chosen at start.
         mod next {
             use super::*;
             $(
                 #[allow(non_upper_case_globals, reason = "named as the function is")]
                 pub static $name: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+            )*
+            $(
+                #[allow(non_upper_case_globals, reason = "named as the function is")]
+                pub static $release: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
             )*
         }
 
@@ -30,12 +36,39 @@ macro_rules! steered {
                 #[unsafe(naked)]
                 pub unsafe extern "C" fn $name() {
                     naked_asm!(
+                        "mov rax, [rsp]", "and eax, {in_page}", "lea r11, [rip + {may_be}]",
+                        "cmp byte ptr [r11 + rax], 0",
+                        "jne 2f",
+                        "jmp qword ptr [rip + {next}]",
+                        "2:",
                         "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
                         "lea rsi, [rsp + 56]", "mov rdx, rbp",
                         "call {arrives}",
                         "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
                         "jmp qword ptr [rip + {next}]",
-                        arrives = sym arrives, next = sym next::$name
+                        in_page = const IN_PAGE, may_be = sym MAY_BE, arrives = sym arrives,
+                        next = sym next::$name
+                    )
+                }
+            )*
+            $(
+                #[doc = concat!("`", stringify!($release), "`.")]
+                ///
+                /// # Safety
+                /// As for the others; `choose_releases` has stored its target.
+                #[unsafe(naked)]
+                pub unsafe extern "C" fn $release() {
+                    naked_asm!(
+                        "mov rax, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+                        "cmp qword ptr fs:[rax + {rooms}], 0",
+                        "jne 2f",
+                        "jmp qword ptr [rip + {next}]",
+                        "2:",
+                        "push rdi", "push rsi", "push rdx", "push rcx", "push r8",
+                        "call {departs}",
+                        "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                        "jmp qword ptr [rip + {next}]",
+                        rooms = const ROOMS, departs = sym departs, next = sym next::$release
                     )
                 }
             )*
@@ -49,31 +82,49 @@ macro_rules! steered {
                 target::$name.store(by_way::$name as *mut (), Relaxed);
             )*
         }
+
+        /// The same of functions that release locks, where threads are to be kept apart.
+        pub fn choose_releases() {
+            $(
+                next::$release.store(target::$release.load(Relaxed), Relaxed);
+                target::$release.store(by_way::$release as *mut (), Relaxed);
+            )*
+        }
     };
 }
 
 steered! {
-    pthread_mutex_lock;
-    pthread_mutex_timedlock;
-    pthread_mutex_clocklock;
-    pthread_rwlock_rdlock;
-    pthread_rwlock_wrlock;
-    pthread_rwlock_timedrdlock;
-    pthread_rwlock_timedwrlock;
-    pthread_rwlock_clockrdlock;
-    pthread_rwlock_clockwrlock;
-    pthread_spin_lock;
-    sem_wait;
-    sem_timedwait;
-    sem_clockwait;
-    mtx_lock;
-    mtx_timedlock;
-    pthread_join;
-    thrd_join;
-    lockwright_acquire;
-    pthread_cond_wait;
-    pthread_cond_timedwait;
-    pthread_cond_clockwait;
-    cnd_wait;
-    cnd_timedwait;
+    waits {
+        pthread_mutex_lock;
+        pthread_mutex_timedlock;
+        pthread_mutex_clocklock;
+        pthread_rwlock_rdlock;
+        pthread_rwlock_wrlock;
+        pthread_rwlock_timedrdlock;
+        pthread_rwlock_timedwrlock;
+        pthread_rwlock_clockrdlock;
+        pthread_rwlock_clockwrlock;
+        pthread_spin_lock;
+        sem_wait;
+        sem_timedwait;
+        sem_clockwait;
+        mtx_lock;
+        mtx_timedlock;
+        pthread_join;
+        thrd_join;
+        lockwright_acquire;
+        pthread_cond_wait;
+        pthread_cond_timedwait;
+        pthread_cond_clockwait;
+        cnd_wait;
+        cnd_timedwait;
+    }
+    releases {
+        pthread_mutex_unlock;
+        pthread_rwlock_unlock;
+        pthread_spin_unlock;
+        sem_post;
+        mtx_unlock;
+        lockwright_release;
+    }
 }

@@ -1,7 +1,7 @@
 //! `lockwright confirm`: what a check predicts is made to happen, or the report says what was in the way.
 
 pub mod findings;
-mod places;
+pub mod places;
 mod runs;
 mod source;
 mod tally;

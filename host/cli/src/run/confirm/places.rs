@@ -51,19 +51,41 @@ fn is_same(one: &Place, other: &Place) -> bool {
     one.offsets.iter().zip(&other.offsets).all(|(one, other)| one == other)
 }
 
-/// Where a step is: the call, and those that lead to it from the first function that is no wrapper of it.
+/// Where the threads of a cycle take the first lock of their parts, each place once, and whether several parts begin there.
+/// `None`: it is no cycle, or there are stacks that tell no place.
+pub fn first_locks(finding: &Finding) -> Option<Vec<(Place, bool)>> {
+    if finding.kind != Kind::CircularDependency {
+        return None;
+    }
+    let mut places: Vec<(Place, bool)> = Vec::new();
+    for step in &finding.steps {
+        let first = step.held.iter().find(|held| held.lock.is_some())?;
+        let offsets = offsets(&first.stack)?;
+        match places.iter_mut().find(|(place, _)| place.offsets == offsets) {
+            Some((_, alone)) => *alone = true,
+            None => places.push((Place { offsets, needs_held: false }, false)),
+        }
+    }
+    Some(places).filter(|places| (1..=MOST_PATHS).contains(&places.len()))
+}
+
+/// Where a step is.
 fn place(step: &Step) -> Option<Place> {
+    Some(Place { offsets: offsets(&step.stack)?, needs_held: !step.held.is_empty() })
+}
+
+/// A call, and those that lead to it from the first function that is no wrapper of it.
+fn offsets(stack: &[Frame]) -> Option<Vec<u64>> {
     let mut offsets = Vec::new();
     // An inlined call has no frame.
-    for frame in step.stack.iter().filter(|frame| !frame.inlined).take(MOST_FRAMES) {
+    for frame in stack.iter().filter(|frame| !frame.inlined).take(MOST_FRAMES) {
         frame.module.as_ref()?;
         offsets.push(frame.offset);
         if !wraps(frame) {
             break;
         }
     }
-    let needs_held = !step.held.is_empty();
-    (!offsets.is_empty()).then_some(Place { offsets, needs_held })
+    Some(offsets).filter(|offsets| !offsets.is_empty())
 }
 
 fn wraps(frame: &Frame) -> bool {

@@ -38,7 +38,7 @@ pub fn steered(
         places: places.all.clone(),
         longest,
         total: job.confirming.steering.pause * PAUSES,
-        seed: 0,
+        ..SteeringPlan::default()
     };
     let limit = [job.confirming.steering.run_limit, rest].into_iter().flatten().min();
     run_once(job, Some(&plan), limit, |session| {
