@@ -102,13 +102,14 @@ pub struct Path {
     pub apart: AtomicU32,
     /// 1: also threads that come to this same place are kept apart.
     pub alone: AtomicU32,
-    /// Makes the length a multiple of 8.
-    pub filler: AtomicU32,
+    /// Not 0: this signal comes while a thread has the lock that it takes here.
+    pub signal: AtomicU32,
     /// How long threads were paused here, ns.
     pub waited_ns: AtomicU64,
 }
 
-/// A thread that has the first lock of its part of a finding that is avoided, or is about to take it.
+/// A thread that has the first lock of its part of a finding that is avoided, or the lock during which a signal is to come, or
+/// is about to take it.
 #[repr(C)]
 pub struct Inside {
     /// The thread; 0: nobody.
@@ -117,7 +118,7 @@ pub struct Inside {
     pub pid: AtomicU32,
     /// Index of its path.
     pub path: AtomicU32,
-    /// As [`Path::filler`].
+    /// Makes the length a multiple of 8.
     pub filler: AtomicU32,
     /// Address of that lock.
     pub lock: AtomicU64,

@@ -200,7 +200,7 @@ fn steer() {
     // SAFETY: the path ends with a NUL, as it has one byte more; no thread of the program runs yet.
     if !directory.is_empty() && unsafe { crate::steering::start(path.as_ptr()) } {
         interpose::steered::choose();
-        if crate::steering::keeps_apart() {
+        if crate::steering::watches_releases() {
             interpose::steered::choose_releases();
         }
     }

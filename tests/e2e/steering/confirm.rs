@@ -107,6 +107,16 @@ fn a_wakeup_is_lost_once_the_waiter_is_held_up_before_its_wait() {
 }
 
 #[test]
+fn a_signal_comes_while_its_handlers_lock_is_held() {
+    let run = under("confirm", &["--runs", "2"], program("signals.c")).arg("same").run();
+    assert_eq!(run.verdicts(), [("inconsistent-state", "deadlocked")], "{}", run.stderr);
+    let said = "deadlocked in 2 of 2 runs, in which the signal came while a thread held the lock";
+    assert!(evidence(&run).contains(said), "{}", run.stderr);
+    let run = under("confirm", &["--runs", "2"], program("signals.c")).arg("blocked").run();
+    assert_eq!(run.verdicts(), [], "{}", run.stderr);
+}
+
+#[test]
 fn threads_that_a_flag_keeps_apart_never_meet() {
     let (_, said) = does_not_come("likely", confirm(SHORT, "flag"));
     assert!(said.contains("the threads were never at their places at the same time"), "{said}");

@@ -196,6 +196,22 @@ pub fn thread_lives(tid: u32) -> bool {
     sent != -(libc::ESRCH as isize)
 }
 
+/// The signal has a handler, and is not ignored or left to the kernel.
+pub fn has_handler(signal: u32) -> bool {
+    // As the kernel has it: handler, flags, restorer and mask.
+    let mut action = [0usize; 4];
+    let old = action.as_mut_ptr();
+    // SAFETY: it asks only, and the kernel writes one action, with a mask of 8 bytes.
+    let done = unsafe { syscall!(libc::SYS_rt_sigaction, signal, 0usize, old, 8usize) };
+    done == 0 && action[0] != libc::SIG_DFL && action[0] != libc::SIG_IGN
+}
+
+/// Sends the calling thread a signal, whose handler runs before this returns unless the thread blocks it.
+pub fn raise(signal: u32) {
+    // SAFETY: tgkill takes numbers. What a handler of the program does is as if the signal came from elsewhere.
+    unsafe { syscall!(libc::SYS_tgkill, pids().0, gettid(), signal) };
+}
+
 /// Sleeps.
 pub fn sleep_ns(ns: i64) {
     let ts = libc::timespec { tv_sec: 0, tv_nsec: ns };

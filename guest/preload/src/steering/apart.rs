@@ -7,10 +7,12 @@
 use core::sync::atomic::Ordering::*;
 
 use lockwright_engines::lockdep::{ThreadState, recursions};
-use lockwright_ledger::steering::{Inside, Pause, Steering, pause_state};
+use lockwright_ledger::steering::{Pause, Steering, pause_state};
 
+use super::handlers;
 use super::meeting::{Arrival, changed, enter_row, locked, look_for_waiters, paused};
 use super::plan::plan;
+use super::rows::{forget_dead, go_in, leave, own};
 use crate::os::{sys, time, tls};
 
 /// The thread comes to the path of this index, the first lock of its part, which is at `lock`.
@@ -82,10 +84,13 @@ pub unsafe extern "C" fn departs(lock: u64) {
     let thread = unsafe { tls::get().as_ref() };
     let is_last =
         thread.and_then(|thread| thread.held_of(lock)).is_none_or(|held| recursions(&held) == 0);
-    if is_last {
-        for inside in own(plan, pid, tid).filter(|inside| inside.lock.load(Relaxed) == lock) {
-            leave(plan, inside);
-        }
+    if !is_last {
+        return;
+    }
+    for inside in own(plan, pid, tid).filter(|inside| inside.lock.load(Relaxed) == lock) {
+        let path = &plan.paths[inside.path.load(Relaxed) as usize % plan.paths.len()];
+        leave(plan, inside);
+        handlers::interrupt(path);
     }
 }
 
@@ -128,39 +133,4 @@ fn may_enter(plan: &Steering, index: usize, pid: u32, tid: u32, order: u64) -> b
         paused(plan, pid).filter(|(_, pause)| pause.order.load(Relaxed) < order).map(|(_, it)| it);
     !inside.map(|it| &it.path).any(|path| exclude(plan, index, path.load(Relaxed)))
         && !waits.any(|pause| exclude(plan, index, pause.path.load(Relaxed)))
-}
-
-/// The thread is inside from now on; false: there is no row for it.
-fn go_in(plan: &Steering, index: usize, pid: u32, tid: u32, lock: u64) -> bool {
-    let free = |inside: &&Inside| inside.tid.load(Acquire) == 0;
-    let Some(inside) = plan.inside.iter().find(free) else { return false };
-    inside.pid.store(pid, Relaxed);
-    inside.path.store(index as u32, Relaxed);
-    inside.lock.store(lock, Relaxed);
-    // Release pairs with the Acquire loads of it: the rest is there.
-    inside.tid.store(tid, Release);
-    tls::set_rooms(tls::rooms() + 1);
-    true
-}
-
-/// The rows of the calling thread.
-fn own(plan: &Steering, pid: u32, tid: u32) -> impl Iterator<Item = &Inside> {
-    plan.inside.iter().filter(move |it| it.tid.load(Relaxed) == tid && it.pid.load(Relaxed) == pid)
-}
-
-fn leave(plan: &Steering, inside: &Inside) {
-    // Release pairs with the Acquire in `go_in`: nothing is stored for us after that.
-    inside.tid.store(0, Release);
-    tls::set_rooms(tls::rooms().saturating_sub(1));
-    changed(plan);
-}
-
-/// Threads that ended inside are there no more.
-fn forget_dead(plan: &Steering, pid: u32) {
-    for inside in &plan.inside {
-        let tid = inside.tid.load(Relaxed);
-        if tid != 0 && inside.pid.load(Relaxed) == pid && !sys::thread_lives(tid) {
-            let _ = inside.tid.compare_exchange(tid, 0, Release, Relaxed);
-        }
-    }
 }

@@ -3,11 +3,15 @@
 
 mod apart;
 mod delays;
+mod handlers;
 mod meeting;
 mod paths;
 mod plan;
+mod rows;
 
 use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_ledger::steering::Path;
 
 use crate::os::tls;
 use crate::stack::unwind::Frame;
@@ -16,7 +20,7 @@ pub use apart::departs;
 pub use meeting::waits;
 pub use paths::{IN_PAGE, MAY_BE};
 use plan::plan;
-pub use plan::{keeps_apart, start};
+pub use plan::{start, watches_releases};
 
 /// The program calls a function that may wait, with `first` as its first argument: for a lock, the end of a thread, or a
 /// condition. The thread is held up or delayed if that is planned.
@@ -37,8 +41,10 @@ pub unsafe extern "C" fn arrives(first: u64, stack: *const u64, rbp: u64) {
         delays::delay(plan, thread, frame.pc);
     }
     let Some(path) = paths::of(plan, frame) else { return };
-    match plan.paths[path].apart.load(Relaxed) {
-        0 => meeting::come(plan, path, thread, first),
+    let Path { apart, signal, .. } = &plan.paths[path];
+    match (apart.load(Relaxed), signal.load(Relaxed)) {
+        (0, 0) => meeting::come(plan, path, thread, first),
+        (0, _) => handlers::come(plan, path, thread, first),
         _ => apart::come(plan, path, thread, first),
     }
 }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 
-use lockwright_ledger::steering::{BYTES, MAGIC, Steering};
+use lockwright_ledger::steering::{BYTES, MAGIC, Path, Steering};
 
 use super::paths;
 use crate::os::sys;
@@ -48,7 +48,8 @@ pub unsafe fn start(path: *const u8) -> bool {
     true
 }
 
-/// Whether there is a plan by which threads are kept apart.
-pub fn keeps_apart() -> bool {
-    plan().is_some_and(|plan| plan.paths.iter().any(|path| path.apart.load(Relaxed) != 0))
+/// Whether there is a plan for which it matters when locks are released.
+pub fn watches_releases() -> bool {
+    let matters = |path: &Path| (path.apart.load(Relaxed) | path.signal.load(Relaxed)) != 0;
+    plan().is_some_and(|plan| plan.paths.iter().any(matters))
 }

@@ -1,7 +1,7 @@
 //! What came of making a finding happen, in sentences.
 
-use lockwright_analysis::finding::Finding;
 use lockwright_analysis::finding::confirmation::{Confirmation, SteeredPath};
+use lockwright_analysis::finding::{Finding, Kind};
 
 use super::words::{count, duration, who};
 
@@ -11,6 +11,9 @@ pub fn lines(finding: &Finding, confirmation: &Confirmation) -> Vec<String> {
     let all = count(runs.into(), "run");
     if deadlocked > 0 {
         let how = match confirmation.paths.len() {
+            _ if finding.kind == Kind::InconsistentState => {
+                "the signal came while a thread held the lock"
+            }
             1 => "a thread was held up at the place where the other comes in between",
             _ => {
                 "each thread was held up at the place that closes the cycle until the others were at theirs"
@@ -67,6 +70,15 @@ fn reasons(finding: &Finding, confirmation: &Confirmation) -> Vec<String> {
         let (thread, times) = (who(finding, path.step), count(path.pauses, "time"));
         format!("{thread} {times}, for up to {}", duration(path.longest_ns as f64))
     };
+    if let [path] = confirmation.paths.as_slice()
+        && finding.kind == Kind::InconsistentState
+    {
+        let times = count(path.pauses, "time");
+        lines.push(format!(
+            "the signal came {times} while a thread held the lock, and the program went on"
+        ));
+        return lines;
+    }
     if let [path] = confirmation.paths.as_slice() {
         let thread = held_up(path);
         lines.push(format!("nothing came in between while a thread was held up there: {thread}"));

@@ -1,7 +1,8 @@
 //! Where the threads of a finding are to be held up.
 
 use lockwright_analysis::finding::action::Action;
-use lockwright_analysis::finding::{Finding, Frame, Kind, Step};
+use lockwright_analysis::finding::order::{self, handler};
+use lockwright_analysis::finding::{Details, Finding, Frame, Kind, Step};
 use lockwright_ledger::steering::{MOST_FRAMES, MOST_PATHS};
 
 use crate::run::watch::steering::Place;
@@ -13,24 +14,33 @@ pub struct Places {
     pub all: Vec<Place>,
     /// For each of them, the first step of the finding that is there.
     pub steps: Vec<usize>,
+    /// Where all steps of the finding are.
+    there: Vec<Place>,
 }
 
 impl Places {
     /// Those of a finding; `None`: it is of a kind, or has stacks, for which threads cannot be held up.
     pub fn of(finding: &Finding) -> Option<Self> {
+        let signal = match finding.kind {
+            Kind::InconsistentState => taken_in_handler(finding)?,
+            _ => 0,
+        };
         let is_one: fn(&Step) -> bool = match finding.kind {
             Kind::CircularDependency | Kind::JoinWithLockHeld | Kind::RecursiveLocking => |_| true,
             // Between the test of what it waits for and the wait.
             Kind::LostWakeup => |step| step.action == Action::WaitsOnCondition,
+            // Where the signal is open, and no handler runs.
+            Kind::InconsistentState => |step| step.held.is_empty(),
             _ => return None,
         };
-        let mut places = Self { all: Vec::new(), steps: Vec::new() };
-        for (at, step) in finding.steps.iter().enumerate().filter(|(_, step)| is_one(step)) {
-            let place = place(step)?;
-            if !places.all.contains(&place) {
-                places.all.push(place);
+        let mut places = Self { all: Vec::new(), steps: Vec::new(), there: Vec::new() };
+        for (at, step) in finding.steps.iter().enumerate() {
+            let place = Place { signal, ..place(step)? };
+            if is_one(step) && !places.all.contains(&place) {
+                places.all.push(place.clone());
                 places.steps.push(at);
             }
+            places.there.push(place);
         }
         Some(places).filter(|places| (1..=MOST_PATHS).contains(&places.all.len()))
     }
@@ -39,10 +49,21 @@ impl Places {
     pub fn are_of(&self, deadlock: &Finding) -> bool {
         let there: Vec<Place> = deadlock.steps.iter().filter_map(place).collect();
         let is_one_of = |one: &Place, of: &[Place]| of.iter().any(|it| is_same(it, one));
-        // What is in the way of one alone is no part of the finding.
-        let is_alone = self.all.len() == 1;
-        (is_alone || there.iter().all(|place| is_one_of(place, &self.all)))
+        if self.all.len() == 1 {
+            // What is in the way of one alone is no part of the finding.
+            return there.iter().any(|place| is_one_of(place, &self.there));
+        }
+        there.iter().all(|place| is_one_of(place, &self.all))
             && self.all.iter().all(|place| is_one_of(place, &there))
+    }
+}
+
+/// The signal whose handler takes the one lock of a finding; `None`: it is more than that.
+fn taken_in_handler(finding: &Finding) -> Option<u32> {
+    let Details::Order(fault) = &finding.details else { return None };
+    match fault.fault {
+        order::Fault::Handler(handler::Fault::TakenInHandler { signal }) => Some(signal),
+        _ => None,
     }
 }
 
@@ -63,7 +84,7 @@ pub fn first_locks(finding: &Finding) -> Option<Vec<(Place, bool)>> {
         let offsets = offsets(&first.stack)?;
         match places.iter_mut().find(|(place, _)| place.offsets == offsets) {
             Some((_, alone)) => *alone = true,
-            None => places.push((Place { offsets, needs_held: false }, false)),
+            None => places.push((Place { offsets, needs_held: false, signal: 0 }, false)),
         }
     }
     Some(places).filter(|places| (1..=MOST_PATHS).contains(&places.len()))
@@ -71,7 +92,7 @@ pub fn first_locks(finding: &Finding) -> Option<Vec<(Place, bool)>> {
 
 /// Where a step is.
 fn place(step: &Step) -> Option<Place> {
-    Some(Place { offsets: offsets(&step.stack)?, needs_held: !step.held.is_empty() })
+    Some(Place { offsets: offsets(&step.stack)?, needs_held: !step.held.is_empty(), signal: 0 })
 }
 
 /// A call, and those that lead to it from the first function that is no wrapper of it.

@@ -46,6 +46,7 @@ const CALLS: &[&str] = &[
     "rt_sigprocmask",
     "sched_yield",
     "sigaltstack",
+    "rt_sigaction",
     "tgkill",
     "writev",
 ];

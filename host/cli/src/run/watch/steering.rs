@@ -19,6 +19,8 @@ pub struct Place {
     pub offsets: Vec<u64>,
     /// Only a thread that holds a lock is meant.
     pub needs_held: bool,
+    /// Not 0: this signal is to come while a thread has the lock that it takes there.
+    pub signal: u32,
 }
 
 /// Where threads of a finding are to be kept apart: the calls that take the first lock of each part of its cycle.
@@ -108,6 +110,7 @@ impl SteeringPlan {
             let frames = place.offsets.len().min(MOST_FRAMES);
             path.offset_count.store(frames as u32, Relaxed);
             path.needs_held.store(place.needs_held.into(), Relaxed);
+            path.signal.store(place.signal, Relaxed);
             for (word, &offset) in path.offsets.iter().zip(&place.offsets) {
                 word.store(offset, Relaxed);
             }
