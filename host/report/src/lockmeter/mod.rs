@@ -3,6 +3,7 @@
 
 pub mod advice;
 pub mod compat;
+pub mod contention;
 pub mod diff;
 pub mod folded;
 pub mod json;
