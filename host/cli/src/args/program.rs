@@ -44,8 +44,9 @@ pub struct MeteringArgs {
     #[arg(long)]
     pub instances: bool,
 
-    /// While the program runs, give the counters of --openmetrics to whoever asks at
-    /// http://ADDRESS:PORT/metrics, as Prometheus does. With port 0 a free one is chosen, and said.
+    /// While the program runs, serve the counters of --openmetrics at http://ADDRESS:PORT/metrics, for
+    /// Prometheus, and profiles at /debug/pprof/mutex, for `go tool pprof`. With port 0 a free one is
+    /// chosen, and said.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
 }

@@ -1,13 +1,17 @@
 //! The ledgers of a run that may go on, and which processes write to them yet.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
 
-use crate::ledger_dir::{writer_of, writer_of_annex};
-use lockwright_analysis::lockmeter::model::End;
+use super::clocks::monotonic_ns;
+use crate::ledger_dir::{ledgers_in, writer_of, writer_of_annex};
+use lockwright_analysis::all_symbols::AllSymbols;
+use lockwright_analysis::lockmeter::model::{self, End, MeterReport};
 use lockwright_analysis::process_end::ProcessEnd;
+use lockwright_analysis::symbolize::Images;
 
 /// Ledgers, those of sandboxed children in others' files among them.
 pub struct GoingOn {
@@ -41,5 +45,16 @@ impl GoingOn {
     /// What was measured of processes that have not ended was measured up to `now`, CLOCK_MONOTONIC ns.
     pub fn until(&self, now: u64) -> Vec<End> {
         self.live.keys().map(|&pid| End { pid, at_ns: now, status: None }).collect()
+    }
+
+    /// What was measured up to now.
+    pub fn measured(&self, images: &Rc<Images>) -> MeterReport {
+        let symbols = AllSymbols::with_images(&self.ledgers, images);
+        model::build_with(&self.ledgers, &symbols.each(), &self.until(monotonic_ns()))
+    }
+
+    /// As [`Self::read`], of the run in `dir`.
+    pub fn read_run(dir: &Path) -> Self {
+        Self::read(&ledgers_in(dir).unwrap_or_default())
     }
 }
