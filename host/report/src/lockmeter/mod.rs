@@ -8,6 +8,7 @@ pub mod diff;
 pub mod folded;
 pub mod json;
 pub mod openmetrics;
+pub mod otlp;
 pub mod pprof;
 pub mod text;
 pub mod timeline;
