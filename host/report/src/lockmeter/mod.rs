@@ -10,6 +10,7 @@ pub mod json;
 pub mod openmetrics;
 pub mod otlp;
 pub mod pprof;
+pub mod push;
 pub mod text;
 pub mod timeline;
 pub mod view;
