@@ -3,6 +3,7 @@
 
 mod live;
 mod program;
+mod push;
 mod steering;
 mod swap;
 mod timeline;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use live::{LiveArgs, OnDeadlock, TimeArgs};
 pub use lockwright_console::args::{Colour, OutputArgs};
 pub use program::{HoldTiming, MeteringArgs, RunArgs};
+pub use push::{AdmissionArgs, PushArgs, SendArgs};
 pub use steering::{AvoidArgs, ScheduleArgs, SteeringArgs};
 pub use swap::SwapArgs;
 pub use timeline::TimelineArgs;
@@ -59,6 +61,7 @@ pub enum Command {
     Run(BothArgs),
     Top(TopArgs),
     Ps(PsArgs),
+    Push(SendArgs),
     Swap(SwapArgs),
     Report(ReportArgs),
     Merge(MergeArgs),
@@ -98,6 +101,7 @@ impl Command {
             Self::Run(args) => &args.output,
             Self::Top(args) => &args.output,
             Self::Ps(args) => &args.output,
+            Self::Push(args) => &args.output,
             Self::Swap(args) => &args.output,
             Self::Report(args) => &args.output,
             Self::Merge(args) => &args.output,
@@ -246,7 +250,7 @@ pub struct ConfirmArgs {
 }
 
 /// What is of programs that lockwright starts with its library.
-const PRELOADED: [&str; 19] = [
+const PRELOADED: [&str; 25] = [
     "html",
     "open",
     "wait_threshold",
@@ -262,6 +266,12 @@ const PRELOADED: [&str; 19] = [
     "hold",
     "instances",
     "listen",
+    "push",
+    "push_interval",
+    "push_label",
+    "push_name",
+    "push_headers",
+    "push_ca",
     "keep",
     "ledger_dir",
     "track_allocations",
@@ -328,6 +338,10 @@ pub struct MeterArgs {
     #[command(flatten)]
     pub timeline: TimelineArgs,
 
+    /// Where profiles of it go.
+    #[command(flatten)]
+    pub push: Box<PushArgs>,
+
     /// How the program is run.
     #[command(flatten)]
     pub run: RunArgs,
@@ -376,6 +390,10 @@ pub struct BothArgs {
     /// How much of it is kept in time.
     #[command(flatten)]
     pub timeline: TimelineArgs,
+
+    /// Where profiles of it go.
+    #[command(flatten)]
+    pub push: Box<PushArgs>,
 
     /// How the program is run.
     #[command(flatten)]

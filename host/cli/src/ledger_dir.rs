@@ -19,6 +19,7 @@ mod mapped;
 mod marker;
 mod removal;
 mod run_name;
+mod sending;
 mod token;
 mod writers;
 
@@ -34,6 +35,7 @@ pub use kept_library::Carried;
 pub use ledgers::{EXTENSION, foreign_in, glance_at, is_own, ledgers_in};
 pub use mapped::{own_ledger, watched, watched_ledger};
 pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
+pub use sending::{SENT, UNSENT, claim, remove_own, rename_own, replace_own, unsent_in};
 pub use token::Token;
 pub use writers::{
     innermost_id, is_written, named_writer, trim, watched_in, with_writers, writer_of,

@@ -27,7 +27,17 @@ const RUN_ENVIRONMENT: &[Entry] = &[
          DEBUGINFOD_MAXTIME and DEBUGINFOD_MAXSIZE are set, a file may take 60 s and have 4 GiB, and all files 180 s \
          and 8 GiB.",
     ),
+    PUSH_AUTHORIZATION,
+    PUSH_CERTIFICATES,
 ];
+const PUSH_AUTHORIZATION: Entry = (
+    "LOCKWRIGHT_PUSH_AUTHORIZATION",
+    "For --push: the value of the header Authorization. The program does not inherit it.",
+);
+const PUSH_CERTIFICATES: Entry = (
+    "SSL_CERT_FILE, SSL_CERT_DIR",
+    "For --push: the certificates to trust servers by, instead of the system's.",
+);
 const RUN_FILES: &[Entry] = &[
     (
         "$XDG_RUNTIME_DIR/lockwright, /dev/shm/lockwright-UID, ${TMPDIR:-/tmp}/lockwright-UID",
@@ -44,6 +54,7 @@ const RUN_FILES: &[Entry] = &[
     ("PID-*.lwl", "The ledger of one process: sparse, hence much smaller than it looks."),
     ("cost.json", "With --keep: what measuring cost, for later reports."),
     ("end.json", "With --keep: when the program ended, for reports of one that was killed."),
+    ("push.json, pushed.json", "With --push: what the server has of the run."),
 ];
 
 /// `lockwright`.
@@ -198,7 +209,11 @@ pub const METER: Manual = Manual {
         ),
         (
             "lockwright meter --listen 127.0.0.1:9464 -- ./server",
-            "Give the counters to Prometheus while the server runs: docs/top.md.",
+            "Give the counters to Prometheus while the server runs, and profiles to pprof: docs/push.md.",
+        ),
+        (
+            "lockwright meter --push pyroscope+http://127.0.0.1:4040 --push-label region=eu -- ./server",
+            "Send profiles to a server while the program runs: docs/push.md.",
         ),
         (
             "lockwright meter --interval 10 --wait-threshold 1s -- ./server",
@@ -291,6 +306,30 @@ pub const PS: Manual = Manual {
     exit_status: &[("0", "The list was written."), USAGE, ("125", "lockwright itself failed.")],
     environment: &[NO_COLOR],
     files: &[],
+};
+
+/// `lockwright push`.
+pub const PUSH: Manual = Manual {
+    examples: &[
+        (
+            "lockwright push DIR",
+            "Send what a run could not: lockwright has printed the directory at the end of that run.",
+        ),
+        (
+            "lockwright push --push otlp+http://127.0.0.1:4318 DIR",
+            "Send a kept run to a server that has nothing of it yet.",
+        ),
+    ],
+    exit_status: &[
+        ("0", "The servers have everything."),
+        USAGE,
+        ("125", "A server does not have everything, or a directory has no measurement."),
+    ],
+    environment: &[NO_COLOR, PUSH_AUTHORIZATION, PUSH_CERTIFICATES],
+    files: &[(
+        "push.json, pushed.json",
+        "In the directory of a run: what the server has of it, and that it has everything.",
+    )],
 };
 
 /// `lockwright swap`.

@@ -17,6 +17,7 @@ pub const PROGRAM: Program = Program {
         ("run", &manual::RUN),
         ("top", &manual::TOP),
         ("ps", &manual::PS),
+        ("push", &manual::PUSH),
         ("report", &manual::REPORT),
         ("swap", &manual::SWAP),
         ("merge", &manual::MERGE),

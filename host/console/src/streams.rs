@@ -175,6 +175,12 @@ impl Streams {
         failed.map_or(Ok(()), Err)
     }
 
+    /// What another thread says something with; `None` if that belongs to the report's file, as
+    /// [`Self::warn`] and [`Self::note`] put it there.
+    pub fn voice(&self) -> Option<Voice> {
+        (!self.is_in_file()).then_some(Voice { colour: self.message_colour })
+    }
+
     /// Tells an error that does not stop the tool.
     pub fn warn(&self, error: &Error) {
         self.remark(error, Severity::Warning);
@@ -205,6 +211,24 @@ impl Drop for Streams {
 }
 
 /// Writes to standard error; if that is closed, nobody wants to know.
+/// Says something on standard error, from any thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Voice {
+    colour: bool,
+}
+
+impl Voice {
+    /// An error that does not stop the tool.
+    pub fn warn(self, error: &Error) {
+        tell(&error.render(Severity::Warning, self.colour), self.colour);
+    }
+
+    /// Something worth knowing.
+    pub fn note(self, error: &Error) {
+        tell(&error.render(Severity::Note, self.colour), self.colour);
+    }
+}
+
 fn tell(text: &str, colour: bool) {
     let _ = Sink::Stderr.add_styled(text, colour);
 }

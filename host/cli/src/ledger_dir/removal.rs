@@ -12,6 +12,7 @@ use super::folder::{Folder, effective_user};
 use super::ledgers::{EXTENSION, ledgers_in};
 use super::marker::{LOCK, Marker, UNMARKED, try_lock};
 use super::run_name::{is_number, is_run_name};
+use super::sending::{CLAIM, SENT, UNSENT, UNSENT_NEW};
 use super::token::Token;
 use super::writers::{is_written, watched_in};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
@@ -28,7 +29,11 @@ const FILES: &[&str] = &[
     "demo.c",
     "end.json",
     "generated.json",
+    CLAIM,
+    SENT,
     UNMARKED,
+    UNSENT,
+    UNSENT_NEW,
 ];
 
 /// The library that `lockwright swap` loads into programs.
@@ -197,11 +202,21 @@ pub fn is_stale(base: &Folder, path: &Path, name: &OsStr) -> bool {
         return false;
     }
     let Some((_, lock)) = Marker::of_own(&run, LOCK) else { return false };
+    if waits_for_server(&run) {
+        return false;
+    }
     let run = path.join(name);
     try_lock(&lock).is_ok()
         && watched_in(&run).is_empty()
         // Processes that are not to be seen from here.
         && !ledgers_in(&run).unwrap_or_default().iter().any(|ledger| is_written(ledger))
+}
+
+/// Whether the next run with `--push` can send what the run has. In a week there was none.
+fn waits_for_server(run: &Folder) -> bool {
+    const MOST: Duration = Duration::from_secs(7 * 24 * 3600);
+    let written = run.own_file(UNSENT, libc::O_RDONLY).and_then(|file| file.metadata()?.modified());
+    written.is_ok_and(|written| written.elapsed().unwrap_or_default() < MOST)
 }
 
 /// Removes bases of this user that lockwright had to give a name of its own, where they are empty.

@@ -9,6 +9,7 @@ use super::live::{Why, Wishes};
 use super::meter;
 use super::output::Output;
 use super::output::exports::Exports;
+use super::push;
 use super::session::{self, Plan, Session};
 use super::watch::engines::Engines;
 use super::watch::steering::SteeringPlan;
@@ -51,6 +52,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     };
     let listening =
         endpoint::listen(args.metering.listen.as_deref(), dir.path(), |note| output.note(note))?;
+    let mut pushing = push::start(&args.push, &program.file, dir.path(), &output)?;
     let mut session = Session::run(plan, dir, &around, &mut output)?;
     drop(listening);
     if let Some(steering) = &steering {
@@ -61,6 +63,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     let is_aborted = session.live.stopped() == Some(Why::Finding);
     let mut checked = Checked { report: None, own, is_aborted, completeness };
     let mut written = Ok(());
+    let mut is_pushed = true;
     if !session.ledgers.is_empty() {
         let prices = session.prices();
         let symbols = AllSymbols::new(&session.ledgers);
@@ -97,9 +100,11 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         let late = session.live.add_late(&mut output);
         session.live.conclude(&found, &output);
         written = output.all(files.into_iter().chain(done).chain([late]));
+        is_pushed = pushing.take().is_none_or(|it| it.finish(Some(&measured), &output));
         checked.report = Some(found);
     }
     session.live.finish(&output);
-    session.end(written.is_ok(), &output);
+    is_pushed &= pushing.is_none_or(|it| it.finish(None, &output));
+    session.end(written.is_ok() && is_pushed, &output);
     written.map(|()| checked.ending(&args.verdict, args.whole, &output))
 }

@@ -8,6 +8,7 @@ use super::output::Output;
 use super::output::exports::Exports;
 use super::prices::Calibration;
 use super::prices::cost_file;
+use super::push;
 use super::session::{self, Plan, Session};
 use super::traced::{self, KernelWaits};
 use super::watch::engines::Engines;
@@ -54,10 +55,12 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let kernel = args.with_kernel.then(KernelWaits::start).transpose()?;
     let listening =
         endpoint::listen(args.metering.listen.as_deref(), dir.path(), |note| output.note(note))?;
+    let mut pushing = push::start(&args.push, &program.file, dir.path(), &output)?;
     let mut session = Session::run(plan, dir, &around, &mut output)?;
     drop(listening);
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let mut written = Ok(());
+    let mut is_pushed = true;
     if !session.ledgers.is_empty() {
         let symbols = AllSymbols::new(&session.ledgers);
         let symbols = symbols.each();
@@ -83,9 +86,11 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         let done =
             [output.add(&report), exports.write(&measured), session.live.add_late(&mut output)];
         written = output.all(files.into_iter().chain(done));
+        is_pushed = pushing.take().is_none_or(|it| it.finish(Some(&measured), &output));
     }
     let ending = session.ending().with_gaps(&completeness, args.whole);
-    session.end(written.is_ok(), &output);
+    is_pushed &= pushing.is_none_or(|it| it.finish(None, &output));
+    session.end(written.is_ok() && is_pushed, &output);
     written.map(|()| ending)
 }
 

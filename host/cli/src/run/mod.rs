@@ -2,6 +2,7 @@
 
 mod attach;
 mod avoid;
+mod background;
 mod both;
 mod check;
 mod clocks;
@@ -22,6 +23,7 @@ mod output;
 mod path_search;
 mod prices;
 mod ps;
+mod push;
 mod report;
 mod session;
 mod swap;
@@ -72,6 +74,7 @@ fn command() -> ! {
         Command::Run(args) => both::run(args),
         Command::Top(args) => top::run(args),
         Command::Ps(args) => ps::run(&args),
+        Command::Push(args) => push::send(&args),
         Command::Swap(args) => swap::run(args),
         Command::Report(args) => report::run(&args),
         Command::Merge(args) => merge::run(&args),

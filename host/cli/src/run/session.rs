@@ -20,7 +20,7 @@ use super::watch::engines::Engines;
 use super::watch::follow::Follow;
 use super::watch::preload::Preload;
 use super::watch::{end_file, generated_code, steering, unwatched};
-use super::{doctor, load, path_search, target};
+use super::{doctor, load, path_search, push, target};
 use crate::args::RunArgs;
 use crate::ledger_dir::{self, RunDir, Surroundings};
 use lockwright_analysis::finding::Unwatched;
@@ -116,6 +116,8 @@ impl<'a> Session<'a> {
             plan.engines.tell(command);
             follow.tell(command);
             steering::tell(plan.wishes.steering, command);
+            // It is a secret of lockwright alone.
+            command.env_remove(push::AUTHORIZATION);
         })?;
         output.program_started();
         let status = loop {

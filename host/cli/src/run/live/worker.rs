@@ -17,6 +17,7 @@ use lockwright_ledger::Ledger;
 
 use super::pace::{Pace, Paces};
 use super::place::Place;
+use crate::run::background;
 
 /// What is asked.
 #[derive(Debug)]
@@ -69,23 +70,24 @@ pub type Answered = (Answer, Instant, Duration);
 impl Worker {
     /// Starts the thread; it ends with this process.
     pub fn start() -> Self {
-        /// As the stack of the command's own thread (`own_stack`).
-        const STACK: usize = 8 << 20;
         let (questions, asked) = channel::<Question>();
         let (given, answers) = channel();
         let work = move || {
-            yield_to_others();
+            background::yield_to_others();
             let mut looker = Looker::new();
             for question in asked {
-                let begun = cpu_time();
+                let begun = background::cpu_time();
                 let answer = looker.answer(question);
-                if given.send((answer, cpu_time().saturating_sub(begun))).is_err() {
+                if given.send((answer, background::cpu_time().saturating_sub(begun))).is_err() {
                     break;
                 }
             }
         };
         // Without it nothing is answered.
-        let _ = thread::Builder::new().name("ledgers".to_owned()).stack_size(STACK).spawn(work);
+        let _ = thread::Builder::new()
+            .name("ledgers".to_owned())
+            .stack_size(background::STACK)
+            .spawn(work);
         Self { questions, answers, asked: None }
     }
 
@@ -106,22 +108,6 @@ impl Worker {
         let (answer, took) = self.answers.try_recv().ok()?;
         Some((answer, self.asked.take()?, took))
     }
-}
-
-/// Has the scheduler prefer all other threads: the program is to notice nothing.
-fn yield_to_others() {
-    /// A tenth of the share of a processor that other threads get, which is more than the looks take (`budget`).
-    const NICE: i32 = 10;
-    // SAFETY: it sets a number of this thread, which Linux knows by 0.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
-}
-
-/// CPU time of this thread.
-fn cpu_time() -> Duration {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it writes one timespec, for which `now` has room.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 /// What the thread has.
