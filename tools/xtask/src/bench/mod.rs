@@ -21,6 +21,7 @@ mod fresh_folder;
 mod in_tables;
 mod lines;
 mod listings;
+mod live;
 mod mariadb;
 mod memcached;
 mod meter;
@@ -68,6 +69,8 @@ pub enum What {
     Check(BenchOptions),
     /// Native against `lockwright meter`, exact and sampled, bpftrace and Helgrind.
     Meter(BenchOptions),
+    /// `lockwright meter` alone against `meter` with `top`, `--timeline` and `--push`: docs/bench/live.md.
+    Live(BenchOptions),
     /// The patches of debugobjects' pools, one by one; native against `lockwright check` in
     /// programs that allocate and free a lot.
     Debugobjects(BenchOptions),
@@ -105,6 +108,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
     let (options, measure): (_, Measure<'_>) = match &args.what {
         What::Check(options) => (options, Box::new(check)),
         What::Meter(options) => (options, Box::new(meter::run)),
+        What::Live(options) => (options, Box::new(live::run)),
         What::Debugobjects(options) => (options, Box::new(debugobjects::run)),
         What::Programs(options) => (options, Box::new(programs::run)),
         What::Swap(options) => (options, Box::new(swapped::run)),

@@ -11,6 +11,7 @@ const SMOKES: &[Smoke] = &[
     || What::Programs(BenchOptions::smoke()),
     || What::Swap(BenchOptions::smoke()),
     || What::Meter(BenchOptions::smoke()),
+    || What::Live(BenchOptions::smoke()),
     || What::Lines(BenchOptions::smoke()),
     || What::Cost(bench::CostOptions { common: BenchOptions::smoke(), write: false }),
     || What::Births(bench::BirthsOptions::smoke()),
