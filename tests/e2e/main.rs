@@ -24,6 +24,7 @@ mod output;
 mod outside;
 mod plain_output;
 mod programs;
+mod push;
 mod steering;
 mod surroundings;
 mod swap;
