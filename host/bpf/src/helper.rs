@@ -1,12 +1,16 @@
 //! The program `lockwright-bpf`.
 //!
-//! `lockwright-bpf kernel [MILLISECONDS]` and `lockwright-bpf futexes [PID]`: counts until its
-//! standard input is closed, and then writes what it counted; with a number of milliseconds also
-//! what it counted so far, as often. Started by `lockwright meter`, not by people.
+//! `lockwright-bpf kernel [MILLISECONDS]` and `lockwright-bpf futexes PID [MILLISECONDS]` (0: of all
+//! processes): counts until its standard input is closed, and then writes what it counted; with a number
+//! of milliseconds also what it counted so far, as often. Then processes that have ended are forgotten,
+//! so it can count for days. Started by `lockwright meter` and `lockwright top`, not by people.
 
+use std::collections::HashSet;
+use std::fs;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use crate::load::{futexes, kernel};
 use crate::messages::{Message, Refusal};
@@ -20,19 +24,21 @@ pub fn main() -> ExitCode {
         // SAFETY: to ignore a signal installs no handler that could run.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
+    let interval = |ms: &str| ms.parse().ok().filter(|&ms: &i32| ms > 0);
     let done = match arguments[..] {
-        ["kernel"] => count_kernel(-1),
-        ["kernel", interval] if interval.parse().is_ok_and(|ms: i32| ms > 0) => {
-            count_kernel(interval.parse().unwrap_or(-1))
-        }
-        ["futexes"] => count_futexes(None),
-        ["futexes", pid] if pid.parse::<u32>().is_ok() => count_futexes(pid.parse().ok()),
-        _ => {
-            eprintln!(
-                "error: this is a part of `lockwright meter --kernel`, `--pid` and `--system`"
-            );
-            return ExitCode::from(2);
-        }
+        ["kernel"] => Some(count_kernel(-1)),
+        ["kernel", ms] => interval(ms).map(count_kernel),
+        ["futexes", pid] => process(pid).map(|only| count_futexes(only, None)),
+        ["futexes", pid, ms] => process(pid)
+            .zip(interval(ms))
+            .map(|(only, ms)| count_futexes(only, Some(Duration::from_millis(ms as u64)))),
+        _ => None,
+    };
+    let Some(done) = done else {
+        eprintln!(
+            "error: this is a part of `lockwright top` and of `meter --kernel`, `--pid` and `--system`"
+        );
+        return ExitCode::from(2);
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,6 +47,11 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A process's number; 0 is none, which is all processes.
+fn process(pid: &str) -> Option<Option<u32>> {
+    pid.parse().ok().map(|pid| Some(pid).filter(|&pid| pid != 0))
 }
 
 /// Says each `interval` milliseconds what it counted so far; less than 0: only at the end.
@@ -56,9 +67,12 @@ fn count_kernel(interval: i32) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn count_futexes(only: Option<u32>) -> Result<(), Refusal> {
+/// Says each `every` what it counted so far, if that is given.
+fn count_futexes(only: Option<u32>, every: Option<Duration>) -> Result<(), Refusal> {
     let mut running = futexes::Running::start(only)?;
     say(&Message::Ready);
+    let mut next = every.map(|_| Instant::now());
+    let mut ended = HashSet::new();
     // The command looks at a process when it hears of its first place. Those whose waits began before stay for
     // longer than many that begin now, so that their places follow a few at a time.
     let at_once = if only.is_some() { usize::MAX } else { 2 };
@@ -68,9 +82,19 @@ fn count_futexes(only: Option<u32>) -> Result<(), Refusal> {
             say(&Message::Place(place));
         }
         let older = running.older_places(at_once);
-        let interval = if older.is_empty() { -1 } else { 10 };
+        let has_older = !older.is_empty();
+        let mut interval = if has_older { 10 } else { -1 };
         for place in older {
             say(&Message::Place(place));
+        }
+        // What is counted means nothing without its places.
+        if let Some((next, every)) = next.as_mut().zip(every).filter(|_| !has_older) {
+            if Instant::now() >= *next {
+                ended = report(&mut running, ended)?;
+                *next = Instant::now() + every;
+            }
+            let left = next.saturating_duration_since(Instant::now()).as_millis();
+            interval = i32::try_from(left).unwrap_or(i32::MAX).max(1);
         }
         is_over = wait(&[running.descriptor()], interval);
     }
@@ -80,6 +104,22 @@ fn count_futexes(only: Option<u32>) -> Result<(), Refusal> {
     }
     say(&Message::Futexes(futexes));
     Ok(())
+}
+
+/// Says what was counted so far. Processes that had `ended` before it are then forgotten: what they did has been said. Gives
+/// those that have ended since.
+fn report(running: &mut futexes::Running, ended: HashSet<u32>) -> Result<HashSet<u32>, Refusal> {
+    let counted = running.read()?;
+    // Places of what is counted come first.
+    for place in running.places() {
+        say(&Message::Place(place));
+    }
+    let mut now = HashSet::new();
+    now.extend(counted.rows.iter().map(|row| row.tgid));
+    say(&Message::Futexes(counted));
+    running.forget(&ended)?;
+    now.retain(|pid| !ended.contains(pid) && fs::metadata(format!("/proc/{pid}")).is_err());
+    Ok(now)
 }
 
 /// Writes a message. Where nobody reads it there is nobody to tell.

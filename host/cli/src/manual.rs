@@ -274,6 +274,10 @@ pub const TOP: Manual = Manual {
             "A process that nobody started under lockwright: the graph of its waits, as far as that can be known.",
         ),
         (
+            "lockwright top --system",
+            "The futexes of all processes, by eBPF: as root, and without restarting any.",
+        ),
+        (
             "lockwright top --interval 5 --count 12 -o locks.txt 4242",
             "A snapshot every 5 seconds for a minute, to a file.",
         ),

@@ -59,6 +59,10 @@ pub fn text(title: &str, moment: &Moment, most: usize) -> String {
         let word = if finding.is_error { "error" } else { "warning" };
         let _ = writeln!(out, "{word}[{}]: {}: {}", finding.kind, finding.grade, finding.title);
     }
+    // They stay as they are, mostly.
+    for note in moment.notes.iter().filter(|_| !rates) {
+        let _ = writeln!(out, "note: {note}");
+    }
     out
 }
 

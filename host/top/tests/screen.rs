@@ -26,6 +26,7 @@ fn lock(id: &str, waiting: f64, acquisitions: u64) -> Lock {
         rates: Some(rates),
         sites: vec![Site { place, totals, rates: Some(rates), ..Site::default() }],
         blame: vec![Blame { waiter: 0, holder: Some(0), count: 3, ns: 5e6 }, Blame::default()],
+        wakers: vec![Site { how: "released".into(), ..Site::default() }],
     }
 }
 
@@ -116,6 +117,7 @@ fn the_selection_follows_its_lock() {
     let screen = press(&mut board, &[Key::Enter]);
     places(&screen, ["lock_a, mutex", "HELD NOW BY", "worker11", "take_a (a.c:1)", "> lock(&m);"]);
     places(&screen, ["called from main", "WAITS WERE FOR HOLDS BY", "nobody that is known"]);
+    places(&screen, ["WAITS ENDED", "released in an unknown place: "]);
     let screen = press(&mut board, &[Key::Escape]);
     places(&screen, ["LOCK", "TREND"]);
 }
@@ -223,4 +225,9 @@ fn a_snapshot_has_locks_waits_and_findings() {
     assert!(!snapshot::text("", &unmeasured, 0).contains("acq/s"));
     let waits_only = Moment { counts_waits: true, ..unmeasured };
     assert!(snapshot::text("", &waits_only, 0).contains("waits/s"));
+    let notes = vec!["it was not started here".to_owned()];
+    let noted = Moment { notes, ..waits_only };
+    assert!(!snapshot::text("", &noted, 0).contains("note: "), "once is enough");
+    let first = Moment { interval_ns: 0, ..noted };
+    assert!(snapshot::text("", &first, 0).ends_with("note: it was not started here\n"));
 }

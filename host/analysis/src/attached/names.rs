@@ -18,7 +18,12 @@ pub struct Names<'m> {
 impl<'m> Names<'m> {
     /// The names in the process with these mappings, whose root directory is `root`.
     pub fn new(maps: &'m Maps, root: &Path) -> Self {
-        Self { maps, root: root.to_owned(), images: Images::new(DebugDirs::from_env()) }
+        Self::with_images(maps, root, &Images::new(DebugDirs::from_env()))
+    }
+
+    /// As [`Names::new`], with files that may be open already, as other processes run them, too.
+    pub fn with_images(maps: &'m Maps, root: &Path, images: &Rc<Images>) -> Self {
+        Self { maps, root: root.to_owned(), images: Rc::clone(images) }
     }
 
     /// The frames of a stack of [`super::Unwinder`], inlined calls included.

@@ -51,6 +51,16 @@ pub struct FutexLock {
     pub wakers: Vec<(Stack, Waits)>,
 }
 
+impl FutexLock {
+    /// What it is known by from one report of the same processes to the next.
+    pub fn id(&self) -> String {
+        match (self.is_by_function, self.sites.first()) {
+            (true, Some((stack, _))) => format!("{}:{}", self.pid, waiting_function(stack)),
+            _ => format!("{}:{:x}", self.pid, self.addresses.first().copied().unwrap_or(0)),
+        }
+    }
+}
+
 /// A wait that was not over.
 #[derive(Clone, Debug)]
 pub struct StillWaiting {
@@ -121,6 +131,21 @@ pub fn futexes_of(mut counted: Futexes, pids: &HashSet<u32>) -> Futexes {
     counted
 }
 
+/// Adds the waits that are not over to the time waited, as rows without a wait that has ended. So what is waited for is known
+/// before the first wait for it ends.
+#[must_use]
+pub fn with_waits_under_way(mut counted: Futexes) -> Futexes {
+    counted.rows.extend(counted.waiting.iter().map(|wait| FutexRow {
+        address: wait.address,
+        object: wait.object,
+        tgid: wait.tgid,
+        place: wait.place,
+        total_ns: wait.for_ns,
+        ..FutexRow::default()
+    }));
+    counted
+}
+
 /// Adds up what was counted.
 pub fn build_futexes(counted: &Futexes, places: &impl Places) -> FutexReport {
     let mut gathered: HashMap<Key, Gathered> = HashMap::new();
@@ -154,7 +179,7 @@ pub fn build_futexes(counted: &Futexes, places: &impl Places) -> FutexReport {
             let mut waits = Waits::default();
             of.purposes.iter().for_each(|(_, some)| waits.add(*some));
             // A word that is waited at as this and that is what it is mostly.
-            let most = of.purposes.iter().max_by_key(|(_, waits)| waits.count);
+            let most = of.purposes.iter().max_by_key(|(_, waits)| (waits.count, waits.total_ns));
             let Purpose { kind, is_of_thread } = most.map_or(Purpose::UNKNOWN, |(most, _)| *most);
             let is_woken_by_owner = is_lock(kind) && kind != WaitKind::Unknown && !is_of_thread;
             let name = match &of.addresses[..] {
@@ -358,6 +383,17 @@ mod tests {
         assert!(lock.is_woken_by_owner && !idle.is_woken_by_owner);
         assert_eq!(report.processes, [(7, "p7".to_owned())]);
         assert_eq!((report.waiting[0].tid, report.waiting[0].kind), (9, WaitKind::Mutex));
+    }
+
+    #[test]
+    fn a_lock_whose_first_wait_is_not_over_is_known() {
+        let still = |place| Still { address: 0x10, tgid: 7, place, for_ns: 50, ..Still::default() };
+        let counted = Futexes { waiting: vec![still(1), still(3)], ..Futexes::default() };
+        assert_eq!(build_futexes(&counted, &Known).locks.len(), 0);
+        let report = build_futexes(&with_waits_under_way(counted), &Known);
+        let lock = &report.locks[0];
+        assert_eq!((lock.waits.count, lock.waits.total_ns, lock.kind), (0, 50, WaitKind::Mutex));
+        assert_eq!((lock.id(), report.others.len()), ("7:10".to_owned(), 1));
     }
 
     /// Each waiter of a parking_lot lock has a word of its own.

@@ -11,7 +11,7 @@ mod purpose;
 use serde::Serialize;
 
 pub use every_wait::{EveryWait, Waited, every_wait};
-pub use futexes::{FutexReport, build_futexes, futexes_of};
+pub use futexes::{FutexReport, build_futexes, futexes_of, with_waits_under_way};
 pub use kallsyms::Kallsyms;
 pub use kernel::{KernelReport, build_kernel, of_processes, since};
 pub use lockwright_bpf::messages::{Futexes, Kernel, Lost, Message, Obstacle, Place};

@@ -1,16 +1,18 @@
 //! `programs/futex.bpf.c`: calls of futex(2) that wait or wake.
 
+use std::collections::{BTreeMap, HashSet};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Instant;
 
-use aya::Ebpf;
-use aya::Pod;
-use aya::maps::{Array, HashMap, MapData, PerCpuHashMap, RingBuf};
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuHashMap, RingBuf};
+use aya::programs::Program;
+use aya::{Ebpf, Pod};
 
-use super::namespace::{Namespace, innermost_number};
+use super::counted::{Begun, Key, Sum, now_ns, read};
+use super::namespace::{Namespace, innermost_number, own_numbers};
 use super::waiting::Sleeper;
-use super::{attach, counters, digits, load, missed, object, of_map, other, text};
-use crate::messages::{FutexRow, Futexes, Lost, Place, Refusal, StillWaiting};
+use super::{attach, digits, load, missed, object, of_map, other, text};
+use crate::messages::{Futexes, Place, Refusal};
 
 /// `struct settings`.
 #[repr(C)]
@@ -25,49 +27,6 @@ struct Settings {
     started: u64,
 }
 
-/// `struct key`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Key {
-    address: u64,
-    object: u64,
-    waiter: u64,
-    waker: u64,
-    tgid: u32,
-    pad: u32,
-}
-
-/// `struct sum`.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    count: u64,
-    total_ns: u64,
-    max_ns: u64,
-    timed_out: u64,
-    refused: u64,
-    before: u64,
-    ended: u64,
-}
-
-/// `struct begun`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Begun {
-    address: u64,
-    object: u64,
-    place: u64,
-    since: u64,
-    cut: u64,
-    batch: u64,
-    pc: u64,
-    sp: u64,
-    tgid: u32,
-    was_cut: u32,
-    before: u32,
-    pad: u32,
-}
-
 /// `struct word`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -80,16 +39,7 @@ struct Word {
 // SAFETY: integers without padding between or behind them.
 unsafe impl Pod for Settings {}
 // SAFETY: integers alone, too, without padding between them.
-unsafe impl Pod for Key {}
-// SAFETY: integers alone, too, without padding between them.
-unsafe impl Pod for Sum {}
-// SAFETY: integers alone, too, without padding between them.
-unsafe impl Pod for Begun {}
-// SAFETY: integers alone, too, without padding between them.
 unsafe impl Pod for Word {}
-
-/// The counters, in the order of the enumeration in C.
-const COUNTERS: usize = 8;
 
 /// Where `struct place` has its parts, and where the stack begins.
 mod place {
@@ -112,6 +62,10 @@ pub struct Running {
     descriptors: [i32; 3],
     /// Places of waits that began before.
     first: Vec<Place>,
+    /// The processes of the places that were met.
+    placed: BTreeMap<u64, u32>,
+    /// The process whose threads have the numbers of its own PID namespace here.
+    renumbered: Option<u32>,
 }
 
 impl Running {
@@ -136,7 +90,9 @@ impl Running {
         settings.started = now_ns();
         set(&mut bpf, settings)?;
         let first = began_before(&mut bpf, only, settings)?;
-        Ok(Self { bpf, copies, since, descriptors, first })
+        let renumbered = only.filter(|_| settings.inode != 0);
+        let placed = BTreeMap::new();
+        Ok(Self { bpf, copies, since, descriptors, first, placed, renumbered })
     }
 
     /// Readable when there are new places.
@@ -150,6 +106,7 @@ impl Running {
         while let Some(copy) = self.copies.next() {
             places.extend(parse(&copy).filter(|place| place.id != 0));
         }
+        self.placed.extend(places.iter().map(|place| (place.id, place.tgid)));
         places
     }
 
@@ -159,6 +116,54 @@ impl Running {
         self.first.drain(..most).collect()
     }
 
+    /// Reads what they counted so far; waits that are under way have no row.
+    ///
+    /// # Errors
+    /// If the kernel does not let us read it.
+    pub fn read(&self) -> Result<Futexes, Refusal> {
+        let elapsed_ns = self.since.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
+        let mut futexes = read(&self.bpf, false)?;
+        futexes.elapsed_ns = elapsed_ns;
+        futexes.lost.missed = self.descriptors.into_iter().map(missed).sum();
+        if let Some(pid) = self.renumbered {
+            let numbers = own_numbers(pid);
+            futexes.waiting.retain_mut(|wait| match numbers.get(&wait.tid) {
+                Some(&own) => {
+                    wait.tid = own;
+                    true
+                }
+                // It has ended since.
+                None => false,
+            });
+        }
+        Ok(futexes)
+    }
+
+    /// Forgets rows and places of these processes, which have ended: there is room for so many in all.
+    ///
+    /// # Errors
+    /// If the kernel does not let us.
+    pub fn forget(&mut self, ended: &HashSet<u32>) -> Result<(), Refusal> {
+        let mut places = HashMap::<_, u64, u32>::try_from(map_mut(&mut self.bpf, "places")?)
+            .map_err(|error| of_map(&error))?;
+        self.placed.retain(|place, pid| {
+            let is_kept = !ended.contains(pid);
+            if !is_kept {
+                // One that is not there is forgotten already.
+                let _ = places.remove(place);
+            }
+            is_kept
+        });
+        let mut rows = PerCpuHashMap::<_, Key, Sum>::try_from(map_mut(&mut self.bpf, "rows")?)
+            .map_err(|error| of_map(&error))?;
+        let keys: Vec<Key> =
+            rows.keys().flatten().filter(|key| ended.contains(&key.tgid)).collect();
+        for key in keys {
+            let _ = rows.remove(&key);
+        }
+        Ok(())
+    }
+
     /// Detaches them, and reads what they counted.
     ///
     /// # Errors
@@ -166,69 +171,28 @@ impl Running {
     pub fn finish(mut self) -> Result<(Vec<Place>, Futexes), Refusal> {
         let elapsed_ns = self.since.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
         let missed = self.descriptors.into_iter().map(missed).sum();
-        let mut take = |name: &str| {
-            self.bpf.take_map(name).ok_or_else(|| other(format!("the object has no map {name}")))
-        };
-        let (rows, inside) = (take("rows")?, take("inside")?);
-        let counters = counters(&self.bpf, COUNTERS)?;
         let mut places = self.places();
         places.append(&mut self.first);
-        // The programs go, the maps stay.
-        drop(self.bpf);
-        let now = now_ns();
-        let map: PerCpuHashMap<_, Key, Sum> = rows.try_into().map_err(|error| of_map(&error))?;
-        let mut rows = Vec::new();
-        for row in map.iter() {
-            let (key, sums) = row.map_err(|error| of_map(&error))?;
-            let mut row = FutexRow {
-                address: key.address,
-                object: key.object,
-                tgid: key.tgid,
-                place: key.waiter,
-                waker: key.waker,
-                ..FutexRow::default()
-            };
-            for one in sums.iter() {
-                row.count += one.count;
-                row.total_ns += one.total_ns;
-                row.max_ns = row.max_ns.max(one.max_ns);
-                row.timed_out += one.timed_out;
-                row.refused += one.refused;
-                row.before += one.before;
-                row.ended += one.ended;
-            }
-            rows.push(row);
-        }
-        let map: HashMap<_, u32, Begun> = inside.try_into().map_err(|error| of_map(&error))?;
-        let mut waiting = Vec::new();
-        for (tid, begun) in map.iter().flatten() {
-            let Begun { address, object, tgid, place, since, .. } = begun;
-            if begun.cut == 0 {
-                let for_ns = now.saturating_sub(since);
-                let before = begun.before != 0;
-                waiting.push(StillWaiting { address, object, tgid, place, tid, for_ns, before });
-            } else {
-                // A signal ended it: the thread went on with something else.
-                let total_ns = begun.cut.saturating_sub(since);
-                let (count, max_ns, before) = (1, total_ns, begun.before.into());
-                let row = FutexRow { address, object, tgid, place, ..FutexRow::default() };
-                rows.push(FutexRow { count, total_ns, max_ns, before, ..row });
+        for (_, program) in self.bpf.programs_mut() {
+            if let Program::RawTracePoint(program) = program {
+                program.unload().map_err(|error| other(error.to_string()))?;
             }
         }
-        let [calls, wakes, woken, rows_lost, rows_ns, begins, stacks, waitv] =
-            counters[..].try_into().map_err(|_| other("counters are missing".into()))?;
-        let lost = Lost { rows: rows_lost, rows_ns, begins, stacks, unmatched: 0, missed, waitv };
-        let wakes = (wakes, woken);
+        let mut futexes = read(&self.bpf, true)?;
+        futexes.elapsed_ns = elapsed_ns;
+        futexes.lost.missed = missed;
         // The entries that came meanwhile.
-        while let Some(copy) = self.copies.next() {
-            places.extend(parse(&copy).filter(|place| place.id != 0));
-        }
-        Ok((places, Futexes { elapsed_ns, rows, waiting, calls, wakes, lost }))
+        places.append(&mut self.places());
+        Ok((places, futexes))
     }
 }
 
+fn map_mut<'b>(bpf: &'b mut Ebpf, name: &str) -> Result<&'b mut Map, Refusal> {
+    bpf.map_mut(name).ok_or_else(|| other(format!("the object has no map {name}")))
+}
+
 fn set(bpf: &mut Ebpf, settings: Settings) -> Result<(), Refusal> {
-    let map = bpf.map_mut("settings").ok_or_else(|| other("no map of settings".into()))?;
+    let map = map_mut(bpf, "settings")?;
     let mut map = Array::<_, Settings>::try_from(map).map_err(|error| of_map(&error))?;
     map.set(0, settings, 0).map_err(|error| of_map(&error))
 }
@@ -275,7 +239,7 @@ fn began_before(
         let (pc, sp, since, tgid) = (sleeper.pc, sleeper.sp, settings.started, sleeper.pid);
         let begun =
             Begun { address, object, place, since, cut, batch, pc, sp, tgid, was_cut, before, pad };
-        let map = bpf.map_mut("inside").ok_or_else(|| other("no map of waits".into()))?;
+        let map = map_mut(bpf, "inside")?;
         let mut inside = HashMap::<_, u32, Begun>::try_from(map).map_err(|error| of_map(&error))?;
         // A wait that began since is there already.
         if inside.insert(tid, begun, NOEXIST).is_err() {
@@ -298,19 +262,11 @@ const NOEXIST: u64 = 1;
 
 /// The batch of waits of a word that there is.
 fn batch(bpf: &mut Ebpf, word: Word, started: u64) -> Result<u64, Refusal> {
-    let map = bpf.map_mut("words").ok_or_else(|| other("no map of words".into()))?;
+    let map = map_mut(bpf, "words")?;
     let mut words = HashMap::<_, Word, u64>::try_from(map).map_err(|error| of_map(&error))?;
     // What is there came first.
     let _ = words.insert(word, started << 1, NOEXIST);
     Ok(words.get(&word, 0).unwrap_or(0) & !1)
-}
-
-/// The clock of bpf_ktime_get_ns.
-fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is what is written.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// A `struct place`.

@@ -1,5 +1,6 @@
 //! Loads the programs, and reads what they counted.
 
+mod counted;
 pub mod futexes;
 pub mod kernel;
 mod namespace;

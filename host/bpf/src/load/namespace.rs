@@ -1,5 +1,6 @@
 //! PID namespaces: outside of the initial one, processes have other numbers than the kernel's own.
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -47,6 +48,16 @@ pub fn innermost_number(pid: u32) -> Result<u32, Refusal> {
     of_status(&status).ok_or_else(|| other(format!("{path} has no line NSpid")))
 }
 
+/// The numbers that the threads of a process have here, by those in its own PID namespace.
+pub fn own_numbers(pid: u32) -> HashMap<u32, u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let numbers = tasks.filter_map(|task| {
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        Some((of_status(&status)?, task.file_name().to_str()?.parse().ok()?))
+    });
+    numbers.collect()
+}
+
 /// The last of the numbers in a process's status: they go from the outermost namespace inwards.
 pub fn of_status(status: &str) -> Option<u32> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
@@ -62,6 +73,13 @@ mod tests {
         assert_eq!(of_status("Name:\tx\nPid:\t7\nNSpid:\t4711\t7\n"), Some(7));
         assert_eq!(of_status("NSpid:\t12\n"), Some(12));
         assert_eq!(of_status("Pid:\t12\n"), None);
+    }
+
+    #[test]
+    fn threads_have_numbers_here_and_in_their_own_namespace() {
+        let own = std::process::id();
+        let innermost = innermost_number(own).unwrap();
+        assert_eq!(own_numbers(own).get(&innermost), Some(&own));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use lockwright_console::args::{OutputArgs, of_table, seconds};
 /// recording of `top` itself. Looking costs a watched program nothing: its ledger is read.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "lockwright top [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright top [OPTIONS] <PID|LEDGER|RECORDING>\n       lockwright top [OPTIONS] <--pid PID|--kernel>"
+    override_usage = "lockwright top [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright top [OPTIONS] <PID|LEDGER|RECORDING>\n       lockwright top [OPTIONS] <--pid PID|--system|--kernel>"
 )]
 #[command(after_long_help = manual::TOP.help())]
 #[command(mut_arg("output", |output| output.help(
@@ -39,6 +39,12 @@ pub struct TopArgs {
     #[arg(long, help_heading = "View")]
     #[arg(conflicts_with_all = ["what", "pid", "keep", "ledger_dir", "track_allocations"])]
     pub kernel: bool,
+
+    /// Show the futexes of all processes (eBPF): locks by process and call site, which threads wait, which
+    /// have the lock, and where waits are ended. Nothing is restarted. Needs root, or CAP_BPF and CAP_PERFMON.
+    #[arg(long, help_heading = "View")]
+    #[arg(conflicts_with_all = ["what", "pid", "kernel", "keep", "ledger_dir", "track_allocations"])]
+    pub system: bool,
 
     /// Look again every SECONDS. A recording is shown at its own pace, with at most SECONDS between two
     /// moments.
@@ -77,7 +83,7 @@ pub struct TopArgs {
 
     /// The id of a process that is watched; ledger files, or a directory with those of a run; a
     /// recording; or a program to run, looked up in PATH, and its arguments.
-    #[arg(required_unless_present_any = ["pid", "kernel"], trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(required_unless_present_any = ["pid", "system", "kernel"], trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "WHAT", value_hint = clap::ValueHint::CommandWithArguments)]
     pub what: Vec<OsString>,
 }

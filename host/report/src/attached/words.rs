@@ -85,6 +85,19 @@ pub fn object(wait: &Wait) -> String {
     }
 }
 
+/// `the mutex `queue``, or what is waited for that is no lock.
+pub fn waited_for(kind: WaitKind, name: Option<String>, address: u64) -> String {
+    match (kind_of(kind), name) {
+        (Some(what), Some(name)) => format!("the {what} `{name}`"),
+        (Some(what), None) => format!("the {what} at {address:#x}"),
+        (None, _) => match kind {
+            WaitKind::Event(what) => what.to_owned(),
+            WaitKind::Idle(language) => format!("work, as a thread of {language}'s runtime"),
+            _ => "the end of a thread".to_owned(),
+        },
+    }
+}
+
 /// The holder of the lock that a thread waits for, to stand after a comma; empty if it is no lock.
 pub fn holder(wait: &Wait) -> String {
     match wait.holder {

@@ -115,6 +115,7 @@ fn lock_of(lock: &model::Lock, places: &Places) -> Lock {
                 ns: blame.ns,
             })
             .collect(),
+        wakers: Vec::new(),
     }
 }
 

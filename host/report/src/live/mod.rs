@@ -5,6 +5,7 @@
 
 mod attached;
 mod found;
+mod futexes;
 mod kernel;
 mod measured;
 mod moment;
@@ -14,6 +15,7 @@ mod tree;
 
 pub use attached::{Looks, of_process};
 pub use found::{add_findings, add_waits};
+pub use futexes::of_futexes;
 pub use kernel::of_kernel;
 pub use measured::{About, of_report};
 pub use moment::{

@@ -68,6 +68,8 @@ pub struct Lock {
     pub sites: Vec<Site>,
     /// Whose holds its waits were for, the longest first.
     pub blame: Vec<Blame>,
+    /// Where waits for it were ended, the most time first; `how` is `released`, by its holder, or `woken`.
+    pub wakers: Vec<Site>,
 }
 
 /// What was counted, up to a moment.

@@ -17,13 +17,8 @@ impl Moment {
             let old = old.get(lock.id.as_str());
             let totals = old.map(|old| old.totals).unwrap_or_default();
             lock.rates = Some(lock.totals.since(&totals, ns));
-            let sites = old.map_or(&[][..], |old| &old.sites);
-            for site in &mut lock.sites {
-                let is_same =
-                    |old: &&Site| old.how == site.how && old.place.text == site.place.text;
-                let totals = sites.iter().find(is_same).map(|old| old.totals).unwrap_or_default();
-                site.rates = Some(site.totals.since(&totals, ns));
-            }
+            compare_sites(&mut lock.sites, old.map_or(&[][..], |old| &old.sites), ns);
+            compare_sites(&mut lock.wakers, old.map_or(&[][..], |old| &old.wakers), ns);
         }
         let old: HashMap<(u32, u32), u64> =
             before.threads.iter().map(|it| ((it.pid, it.tid), it.acquisitions)).collect();
@@ -33,6 +28,14 @@ impl Moment {
             thread.acquisition_rate =
                 old.map(|&old| per_second(thread.acquisitions.saturating_sub(old) as f64, ns));
         }
+    }
+}
+
+fn compare_sites(sites: &mut [Site], before: &[Site], ns: u64) {
+    for site in sites {
+        let is_same = |old: &&Site| old.how == site.how && old.place.text == site.place.text;
+        let totals = before.iter().find(is_same).map(|old| old.totals).unwrap_or_default();
+        site.rates = Some(site.totals.since(&totals, ns));
     }
 }
 

@@ -6,6 +6,7 @@ pub mod coverage;
 pub mod doing;
 pub mod futexes;
 pub mod kernel_locks;
+pub mod lost_waits;
 mod misuse;
 mod object;
 mod order;

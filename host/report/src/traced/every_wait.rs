@@ -1,9 +1,9 @@
 //! All locks that a program's threads waited for, in one table, and then the kernel's one by one.
 
-use super::{HEADINGS, TracedView, kernel, lost, row};
+use super::{HEADINGS, TracedView, kernel, row};
 use crate::attached::words::trimmed;
 use crate::prose::words::duration;
-use crate::prose::{kernel_locks, waited};
+use crate::prose::{kernel_locks, lost_waits, waited};
 use crate::text::stack::{Stacks, shorten};
 use lockwright_analysis::traced::{EveryWait, KernelReport, Waited};
 
@@ -38,7 +38,7 @@ pub fn render(waits: &[EveryWait<'_>], kernel: &KernelReport, view: TracedView) 
         duration(kernel.waited_ns as f64),
         duration(kernel.elapsed_ns as f64)
     );
-    out += &lost::section(&kernel.lost);
+    out += &lost_waits::section(&kernel.lost);
     out + &kernel::locks(kernel, view)
 }
 

@@ -1,7 +1,8 @@
 //! Waits for futexes, for people.
 
-use super::{HEADINGS, TracedView, lost, row};
-use crate::attached::words::{kind_of, trimmed};
+use super::{HEADINGS, TracedView, row};
+use crate::attached::words::{kind_of, trimmed, waited_for};
+use crate::prose::lost_waits;
 use crate::prose::words::{count, duration, number, plain};
 use crate::text::stack::Stacks;
 use lockwright_analysis::attached::WaitKind;
@@ -34,7 +35,7 @@ pub fn render(report: &FutexReport, view: TracedView) -> String {
         count(report.wakes.1, "thread"),
     );
     out += "  only waits: a futex shows no acquisition without a wait, and no hold\n";
-    out += &lost::section(&report.lost);
+    out += &lost_waits::section(&report.lost);
     out += &notes(report);
     out.push('\n');
     page.section("LOCKS", &report.locks, of_locks.1, &mut out);
@@ -161,7 +162,11 @@ impl Page<'_> {
                 wait.pid,
                 duration(wait.for_ns as f64),
                 if wait.is_older { " or longer" } else { "" },
-                named(wait.kind, wait.name.as_ref().map(|name| plain(&name.text)), wait.address),
+                waited_for(
+                    wait.kind,
+                    wait.name.as_ref().map(|name| plain(&name.text)),
+                    wait.address
+                ),
                 self.place(&wait.stack)
             );
         }
@@ -195,18 +200,5 @@ fn what(lock: &FutexLock) -> String {
     }
     let name = lock.name.as_ref().map(|name| plain(&name.text));
     let address = lock.addresses.first().copied().unwrap_or(0);
-    named(lock.kind, name, address)
-}
-
-/// `the mutex `queue``, or what is waited for that is no lock.
-fn named(kind: WaitKind, name: Option<String>, address: u64) -> String {
-    match (kind_of(kind), name) {
-        (Some(what), Some(name)) => format!("the {what} `{name}`"),
-        (Some(what), None) => format!("the {what} at {address:#x}"),
-        (None, _) => match kind {
-            WaitKind::Event(what) => what.to_owned(),
-            WaitKind::Idle(language) => format!("work, as a thread of {language}'s runtime"),
-            _ => "the end of a thread".to_owned(),
-        },
-    }
+    waited_for(lock.kind, name, address)
 }

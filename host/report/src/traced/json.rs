@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::lost::lines;
 use crate::attached::words::kind_name;
 use crate::lockmeter::json::Document;
+use crate::prose::lost_waits::lines;
 use crate::prose::waited;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::lockmeter::model::MeterReport;

@@ -1,8 +1,9 @@
 //! Waits for the kernel's own locks, for people.
 
-use super::{HEADINGS, TracedView, lost, row};
+use super::{HEADINGS, TracedView, row};
 use crate::lockmeter::text::format::percent;
 use crate::prose::kernel_locks::{kind, kinds, name, stack};
+use crate::prose::lost_waits;
 use crate::prose::words::{count, duration, plain};
 use lockwright_analysis::traced::KernelReport;
 use lockwright_analysis::traced::kernel::{KernelLock, Owner, Waiter};
@@ -27,7 +28,7 @@ pub fn render(report: &KernelReport, view: TracedView) -> String {
         duration(report.waited_ns as f64),
     );
     out += "  only waits: the kernel shows no acquisition without a wait, and no hold\n";
-    out += &lost::section(&report.lost);
+    out += &lost_waits::section(&report.lost);
     if !report.has_symbols {
         out += "  no names: /proc/kallsyms shows no addresses (sysctl kernel.kptr_restrict=1, as root)\n";
     }

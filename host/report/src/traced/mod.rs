@@ -5,7 +5,6 @@ mod every_wait;
 mod futexes;
 mod json;
 mod kernel;
-mod lost;
 mod top;
 
 pub use compat::render as render_kernel_compat;

@@ -144,6 +144,19 @@ fn of_lock(palette: Palette, moment: &Moment, lock: &Lock, trend: &str) -> Vec<L
             short(blame.count as f64),
         )));
     }
+    if !lock.wakers.is_empty() {
+        lines.extend([Line::default(), heading("WAITS ENDED")]);
+    }
+    for site in lock.wakers.iter().take(MOST_PAIRS) {
+        lines.push(Line::from(vec![
+            Span::raw(format!("  {} in ", site.how)),
+            Span::styled(shown(&site.place), palette.name()),
+            Span::raw(format!(": {}", in_all(&site.totals, moment.is_measured))),
+        ]));
+        for caller in &site.place.callers {
+            lines.push(Line::from(Span::styled(format!("      {caller}"), palette.faint())));
+        }
+    }
     for advice in moment.advice.iter().filter(|advice| advice.lock == lock.id) {
         lines.extend([Line::default(), heading("ADVICE")]);
         lines.push(Line::from(format!("  {} (confidence {})", advice.text, advice.confidence)));

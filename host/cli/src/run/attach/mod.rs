@@ -7,7 +7,7 @@ mod tasks;
 
 pub use look::{look, root_of, threads};
 pub use memory::ProcessMemory;
-pub use tasks::waits_now;
+pub use tasks::{numbers, waits_now};
 
 use super::ending::Ending;
 use super::output::sinks::Sinks;

@@ -82,6 +82,23 @@ pub fn waits_now(pid: u32) -> Vec<(u32, u64)> {
     waits.collect()
 }
 
+/// The threads of process `pid`: their ids in our pid namespace, and in their own.
+pub fn numbers(pid: u32) -> Vec<(u32, u32)> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| {
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        let status = fs::read_to_string(entry.path().join("status")).ok()?;
+        Some((id, own_number(&status).unwrap_or(id)))
+    });
+    numbers.collect()
+}
+
+/// A thread's id in its own pid namespace, by its status.
+fn own_number(status: &str) -> Option<u32> {
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_whitespace().last()?.parse().ok()
+}
+
 fn parse(id: u32, status: &str, call: &str) -> Task {
     let field = |name: &str| {
         let mut lines = status.lines();
@@ -89,10 +106,9 @@ fn parse(id: u32, status: &str, call: &str) -> Task {
     };
     let set = |name| u64::from_str_radix(field(name), 16).unwrap_or(0);
     let number = |name| field(name).parse::<u64>().unwrap_or(0);
-    let own = field("NSpid").split_whitespace().last().and_then(|tid| tid.parse().ok());
     Task {
         id,
-        tid: own.unwrap_or(id),
+        tid: own_number(status).unwrap_or(id),
         name: field("Name").to_owned(),
         state: field("State").chars().next().unwrap_or('R'),
         switches: number("voluntary_ctxt_switches") + number("nonvoluntary_ctxt_switches"),

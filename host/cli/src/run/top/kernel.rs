@@ -15,6 +15,8 @@ use lockwright_console::error::Result;
 pub struct KernelLocks {
     helper: Option<Helper>,
     symbols: Kallsyms,
+    /// When counting began, CLOCK_MONOTONIC.
+    began_ns: u64,
 }
 
 impl KernelLocks {
@@ -26,17 +28,21 @@ impl KernelLocks {
         // A look finds what the helper has sent by then.
         let ms = (interval.as_millis() / 2).clamp(1, i32::MAX as u128);
         let helper = Helper::start(&["kernel".to_owned(), ms.to_string()])?;
+        let began_ns = monotonic_ns();
         let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-        Ok(Self { helper: Some(helper), symbols: Kallsyms::new(&symbols) })
+        let symbols = Kallsyms::new(&symbols);
+        Ok(Self { helper: Some(helper), symbols, began_ns })
     }
 }
 
 impl Source for KernelLocks {
     fn look(&mut self) -> Result<Option<Moment>> {
-        let so_far = self.helper.as_ref().and_then(Helper::so_far);
-        let Some(Message::Kernel(rows)) = so_far else { return Ok(None) };
+        let Some(helper) = &self.helper else { return Ok(None) };
+        let Some(Message::Kernel(rows)) = helper.so_far()? else { return Ok(None) };
         let mut moment = of_kernel(&build_kernel(&rows, &self.symbols));
-        (moment.at_ns, moment.unix_ns) = (monotonic_ns(), realtime_ns());
+        // When it was counted, and not when it was read: rates are of that.
+        moment.at_ns = self.began_ns.saturating_add(rows.elapsed_ns);
+        moment.unix_ns = realtime_ns();
         Ok(Some(moment))
     }
 

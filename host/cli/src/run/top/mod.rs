@@ -10,6 +10,7 @@ mod screen;
 mod shown;
 mod snapshots;
 mod source;
+mod system;
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
@@ -29,6 +30,7 @@ use program::Started;
 use recording::Recording;
 use shown::Shown;
 use source::Source;
+use system::AllProcesses;
 
 pub use guard::restore_terminal;
 
@@ -57,8 +59,13 @@ pub fn run(args: TopArgs) -> Result<Ending> {
 
 /// What the command line names, and what it is called.
 fn open(args: &TopArgs, has_screen: bool) -> Result<(String, Box<dyn Source>)> {
+    let interval = Duration::from_secs_f64(args.interval);
+    if args.system {
+        let processes = AllProcesses::open(interval)?;
+        return Ok(("the futexes of all processes".to_owned(), Box::new(processes)));
+    }
     if args.kernel {
-        let kernel = KernelLocks::open(Duration::from_secs_f64(args.interval))?;
+        let kernel = KernelLocks::open(interval)?;
         return Ok(("the kernel's own locks".to_owned(), Box::new(kernel)));
     }
     if let Some(pid) = args.pid {
@@ -83,7 +90,7 @@ fn open(args: &TopArgs, has_screen: bool) -> Result<(String, Box<dyn Source>)> {
     }
     if let [only] = &args.what[..] {
         let path = Path::new(only);
-        if let Some(recording) = Recording::open(path, Duration::from_secs_f64(args.interval))? {
+        if let Some(recording) = Recording::open(path, interval)? {
             let title = plain::line(&path.display().to_string());
             return Ok((title, Box::new(recording)));
         }

@@ -25,8 +25,10 @@ impl KernelWaits {
     /// # Errors
     /// If the kernel does not let us.
     pub fn start() -> Result<Self> {
-        let start = |what: &str| Helper::start(&[what.to_owned()]);
-        Ok(Self { kernel: start("kernel")?, futexes: start("futexes")? })
+        let start = |what: &[&str]| {
+            Helper::start(&what.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
+        };
+        Ok(Self { kernel: start(&["kernel"])?, futexes: start(&["futexes", "0"])? })
     }
 
     /// Ends; gives the waits of the processes that were `measured`, and those known to be theirs
@@ -50,7 +52,7 @@ impl KernelWaits {
         };
         let futexes = match &futexes.rows {
             Message::Futexes(rows) => {
-                build_futexes(&futexes_of(rows.clone(), &pids), &Known::new(&futexes))
+                build_futexes(&futexes_of(rows.clone(), &pids), &Known::new(&futexes.met))
             }
             other => return Err(unexpected(other)),
         };

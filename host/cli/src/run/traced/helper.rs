@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::process::Process;
 use lockwright_analysis::traced::{Message, Obstacle, Place};
@@ -18,25 +20,26 @@ const NAME: &str = "lockwright-bpf";
 pub struct Helper {
     child: Child,
     input: Option<ChildStdin>,
-    reader: JoinHandle<Gathered>,
+    reader: JoinHandle<Option<Message>>,
+    met: Arc<Mutex<Met>>,
     so_far: Receiver<Message>,
 }
 
-/// What it counted.
-pub struct Counted {
-    /// Its last message.
-    pub rows: Message,
+/// What was met so far.
+#[derive(Default)]
+pub struct Met {
     /// Places, in the order in which they were met.
     pub places: Vec<Place>,
     /// Processes, as they were when they were met.
     pub processes: HashMap<u32, Process>,
 }
 
-#[derive(Default)]
-struct Gathered {
-    last: Option<Message>,
-    places: Vec<Place>,
-    processes: HashMap<u32, Process>,
+/// What it counted.
+pub struct Counted {
+    /// Its last message.
+    pub rows: Message,
+    /// The places in it.
+    pub met: Met,
 }
 
 impl Helper {
@@ -63,17 +66,41 @@ impl Helper {
         let output =
             child.stdout.take().ok_or_else(|| Error::new("lockwright-bpf has no output"))?;
         let (said, so_far) = mpsc::channel();
-        let mut gathered = Gathered::default();
-        gathered.processes.extend(pid.map(|pid| (pid, Process::of(pid))));
-        let reader = std::thread::spawn(move || read(BufReader::new(output), gathered, &said));
-        let helper = Self { child, input, reader, so_far };
+        let mut met = Met::default();
+        met.processes.extend(pid.map(|pid| (pid, Process::of(pid))));
+        let met = Arc::new(Mutex::new(met));
+        let read_met = Arc::clone(&met);
+        let reader = std::thread::spawn(move || read(BufReader::new(output), &read_met, &said));
+        let helper = Self { child, input, reader, met, so_far };
         helper.await_ready()?;
         Ok(helper)
     }
 
     /// The last message with its counts since the previous call, if it was to send more than one.
-    pub fn so_far(&self) -> Option<Message> {
-        self.so_far.try_iter().last()
+    ///
+    /// # Errors
+    /// If it failed meanwhile.
+    pub fn so_far(&self) -> Result<Option<Message>> {
+        match self.so_far.try_iter().last() {
+            Some(Message::Refused(refusal)) => Err(refused(refusal.why, &refusal.error)),
+            message => Ok(message),
+        }
+    }
+
+    /// The next message with its counts, if it comes within `patience`.
+    ///
+    /// # Errors
+    /// If it failed meanwhile.
+    pub fn next(&self, patience: Duration) -> Result<Option<Message>> {
+        match self.so_far.recv_timeout(patience) {
+            Ok(Message::Refused(refusal)) => Err(refused(refusal.why, &refusal.error)),
+            message => Ok(message.ok()),
+        }
+    }
+
+    /// What it has met. It stands still as long as this is kept.
+    pub fn met(&self) -> MutexGuard<'_, Met> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn await_ready(&self) -> Result<()> {
@@ -90,40 +117,44 @@ impl Helper {
     /// If it failed meanwhile.
     pub fn finish(mut self) -> Result<Counted> {
         drop(self.input.take());
-        let gathered = self.reader.join().map_err(|_| Error::new("the reader of events failed"))?;
+        let last = self.reader.join().map_err(|_| Error::new("the reader of events failed"))?;
         let _ = self.child.wait();
-        match gathered.last {
+        match last {
             Some(Message::Refused(refusal)) => Err(refused(refusal.why, &refusal.error)),
             Some(rows) => {
-                Ok(Counted { rows, places: gathered.places, processes: gathered.processes })
+                let met =
+                    std::mem::take(&mut *self.met.lock().unwrap_or_else(PoisonError::into_inner));
+                Ok(Counted { rows, met })
             }
             None => Err(Error::new("lockwright-bpf ended and did not say what it counted")),
         }
     }
 }
 
-/// Reads messages to their end; `said` is all but places. A process is looked at when its first
-/// place is met: it may end soon.
-fn read(output: impl BufRead, mut gathered: Gathered, said: &Sender<Message>) -> Gathered {
+/// Reads messages to their end, and gives the last; `said` is all but places. A process is looked at when its
+/// first place is met: it may end soon.
+fn read(output: impl BufRead, met: &Mutex<Met>, said: &Sender<Message>) -> Option<Message> {
+    let mut last = None;
     for line in output.lines().map_while(std::io::Result::ok) {
         match serde_json::from_str(&line) {
             Ok(Message::Place(place)) => {
+                let mut met = met.lock().unwrap_or_else(PoisonError::into_inner);
                 let process =
-                    gathered.processes.entry(place.tgid).or_insert_with(|| Process::of(place.tgid));
+                    met.processes.entry(place.tgid).or_insert_with(|| Process::of(place.tgid));
                 process.meet(&place);
-                gathered.places.push(place);
+                met.places.push(place);
             }
             Ok(message) => {
                 // Nobody listens once it is to end.
                 let _ = said.send(message.clone());
                 if message != Message::Ready {
-                    gathered.last = Some(message);
+                    last = Some(message);
                 }
             }
             Err(_) => {}
         }
     }
-    gathered
+    last
 }
 
 fn path() -> Result<PathBuf> {
@@ -185,8 +216,8 @@ mod tests {
         let lines = "\"ready\"\nnot JSON\n{\"kernel\":{\"elapsed_ns\":5,\"cpus\":2,\"rows\":[],\"owners\":[],\"waits\":0,\
                      \"waited_ns\":0,\"lost\":{\"rows\":0,\"rows_ns\":0,\"begins\":0,\"stacks\":0,\
                      \"unmatched\":0,\"missed\":0,\"waitv\":0}}}\n";
-        let gathered = read(lines.as_bytes(), Gathered::default(), &begin);
+        let last = read(lines.as_bytes(), &Mutex::default(), &begin);
         assert_eq!(begun.recv().unwrap(), Message::Ready);
-        assert!(matches!(gathered.last, Some(Message::Kernel(rows)) if rows.elapsed_ns == 5));
+        assert!(matches!(last, Some(Message::Kernel(rows)) if rows.elapsed_ns == 5));
     }
 }

@@ -2,12 +2,14 @@
 //! `lockwright-bpf` loads and reads. Nothing is preloaded, and nothing restarted.
 
 mod beside;
+mod futexes;
 mod helper;
 mod places;
 mod process;
 mod top;
 
 pub use beside::KernelWaits;
+pub use futexes::Futexes;
 pub use helper::Helper;
 
 use std::fs;
@@ -79,7 +81,7 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
             }
             None => vec!["kernel".to_owned()],
         },
-        What::System => vec!["futexes".to_owned()],
+        What::System => vec!["futexes".to_owned(), "0".to_owned()],
         What::Process(pid) => vec!["futexes".to_owned(), pid.to_string()],
     };
     let pid = match what {
@@ -160,7 +162,7 @@ fn show(counted: &Counted, args: &MeterArgs, is_compat: bool, output: &mut Sinks
             write(&KernelLocks { report: &report, top, is_compat }, output)
         }
         Message::Futexes(rows) => {
-            let report = build_futexes(rows, &Known::new(counted));
+            let report = build_futexes(rows, &Known::new(&counted.met));
             write(&FutexWaits { report: &report, top }, output)
         }
         other => Err(Error::new(format!("lockwright-bpf said {other:?} at its end"))),
@@ -174,7 +176,7 @@ fn write(report: &dyn Report, output: &mut Sinks) -> Result<()> {
 }
 
 /// Another user's process is root's alone to look into, whatever rights the helper has.
-fn permitted(pid: u32) -> Result<()> {
+pub fn permitted(pid: u32) -> Result<()> {
     let proc = format!("/proc/{pid}");
     if !Path::new(&proc).exists() {
         return Err(Error::with_code(exit::NOT_FOUND, format!("there is no process {pid}"))

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::helper::Counted;
+use super::helper::Met;
 use super::process::Process;
 use lockwright_analysis::attached::memory::Copied;
-use lockwright_analysis::attached::{Names, Start, Unwinder};
+use lockwright_analysis::attached::waits::wait;
+use lockwright_analysis::attached::{Futex, Names, Start, Unwinder, Wait};
 use lockwright_analysis::finding::{Frame, Name};
+use lockwright_analysis::symbolize::{DebugDirs, Images};
 use lockwright_analysis::traced::Place;
 use lockwright_analysis::traced::futexes::{Places, Stack};
 
@@ -21,15 +23,20 @@ pub struct Known<'c> {
 
 impl<'c> Known<'c> {
     /// The places of what was counted.
-    pub fn new(counted: &'c Counted) -> Self {
+    pub fn new(met: &'c Met) -> Self {
+        Self::with_images(met, &Images::new(DebugDirs::from_env()))
+    }
+
+    /// As [`Known::new`], with files that may be open already.
+    pub fn with_images(met: &'c Met, images: &Rc<Images>) -> Self {
         let process = |(pid, process): (&u32, &'c Process)| {
             let unwinder = Unwinder::new(&process.maps, &process.root);
-            let names = Names::new(&process.maps, &process.root);
+            let names = Names::with_images(&process.maps, &process.root, images);
             (*pid, (process, unwinder, names))
         };
         Self {
-            processes: counted.processes.iter().map(process).collect(),
-            places: counted.places.iter().map(|place| (place.id, place)).collect(),
+            processes: met.processes.iter().map(process).collect(),
+            places: met.places.iter().map(|place| (place.id, place)).collect(),
             stacks: RefCell::default(),
         }
     }
@@ -43,6 +50,21 @@ impl<'c> Known<'c> {
         let memory = Copied { start: place.sp, bytes: &bytes, rest: *process };
         let start = Start { pc: place.pc, sp: place.sp, bp: Some(place.bp).filter(|&bp| bp != 0) };
         names.stack(&unwinder.stack(start, &memory))
+    }
+}
+
+impl Known<'_> {
+    /// Each place, and its process.
+    pub fn all(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.places.values().map(|place| (place.id, place.tgid))
+    }
+
+    /// What a thread of process `pid` at the word `address` waits for, with the lock's holder as the process's memory has it now,
+    /// which has the threads `tids` in its own PID namespace.
+    pub fn wait(&self, pid: u32, address: u64, stack: &[Frame], tids: &[u32]) -> Option<Wait> {
+        let (process, _, names) = self.processes.get(&pid)?;
+        let futex = Futex { address, is_timed: false, may_be_shared: true, is_pi: false };
+        Some(wait(futex, stack, tids, *process, &process.maps, names))
     }
 }
 

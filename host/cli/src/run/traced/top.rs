@@ -27,7 +27,7 @@ impl Top {
     /// # Errors
     /// If it cannot be written.
     pub fn show(&mut self, helper: &Helper, output: &mut Sinks) -> Result<()> {
-        let Some(Message::Kernel(now)) = helper.so_far() else { return Ok(()) };
+        let Some(Message::Kernel(now)) = helper.so_far()? else { return Ok(()) };
         let report = build_kernel(&since(&self.before, &now), &self.symbols);
         self.before = now;
         let view = |colour| TracedView { colour, top: self.top };
