@@ -2,8 +2,15 @@
 //! of.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
+use super::kept_file::KeptFile;
 use super::memory::Memory;
+
+/// How the kernel marks the path of a file that is not there any longer.
+pub const DELETED: &str = " (deleted)";
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +53,18 @@ pub struct Module {
     pub end: u64,
     /// Its build id as it lies in memory; empty if it has none.
     pub build_id: Vec<u8>,
+    /// The file, if it is not at its path any longer: it was deleted or replaced, as in an upgrade.
+    pub kept: Option<KeptFile>,
+}
+
+impl Module {
+    /// The path at which the file can be opened, of a process whose root directory is `root`.
+    pub fn file(&self, root: &Path) -> PathBuf {
+        match &self.kept {
+            Some(kept) => kept.path(),
+            None => in_root(root, &self.path),
+        }
+    }
 }
 
 /// All of a process.
@@ -83,7 +102,7 @@ impl Maps {
                 let module = header.map(|header| {
                     let path = mapping.path.clone();
                     let Header { bias, end, build_id } = header;
-                    modules.push(Module { path, bias, end, build_id });
+                    modules.push(Module { path, bias, end, build_id, kept: None });
                     modules.len() - 1
                 });
                 let is_known = begun.get(&mapping.path).is_some_and(Option::is_some);
@@ -96,6 +115,31 @@ impl Maps {
             last = mapping.module;
         }
         Self { mappings: lines.into_iter().map(|(mapping, _)| mapping).collect(), modules }
+    }
+
+    /// Has paths of files that were deleted or replaced as they were, without the kernel's mark. A module of such a file is read
+    /// from what `open` gives, if it gives one.
+    pub fn keep_deleted(&mut self, root: &Path, open: impl Fn(&Mapping) -> Option<File>) {
+        for mapping in &mut self.mappings {
+            let Some(path) = mapping.path.strip_suffix(DELETED) else { continue };
+            // A file's name may end so.
+            let there = std::fs::metadata(in_root(root, &mapping.path));
+            if there.is_ok_and(|file| file.ino() == mapping.backing.inode) {
+                continue;
+            }
+            if let Some(module) = mapping.module.map(|at| &mut self.modules[at])
+                && module.path == mapping.path
+            {
+                module.kept = open(mapping).map(KeptFile::new);
+                module.path = path.to_owned();
+            }
+            mapping.path = path.to_owned();
+        }
+    }
+
+    /// A file that is kept open has nothing else to know it by.
+    pub fn has_nameless(&self) -> bool {
+        self.modules.iter().any(|module| module.kept.is_some() && module.build_id.is_empty())
     }
 
     /// The mapping that covers `address`.
@@ -126,6 +170,11 @@ impl Maps {
         let index = self.at(address)?.module?;
         Some((index, &self.modules[index]))
     }
+}
+
+/// A path in the process's root directory, as we see it.
+fn in_root(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
 }
 
 /// `7f01-7f02 r-xp 00001000 08:01 42   /usr/lib/libc.so.6`: the mapping, and where in the file.

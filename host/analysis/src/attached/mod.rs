@@ -6,6 +6,7 @@
 
 pub mod asleep;
 pub mod judge;
+pub mod kept_file;
 pub mod maps;
 pub mod memory;
 pub mod names;

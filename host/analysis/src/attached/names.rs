@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::maps::Maps;
-use super::unwind::in_root;
 use crate::finding::{Frame, Name};
 use crate::symbolize::{DebugDirs, Images};
 
@@ -40,7 +39,7 @@ impl<'m> Names<'m> {
             let module = path.filter(|path| !path.is_empty());
             return vec![Frame { offset: address, module, ..Frame::default() }];
         };
-        let path = in_root(&self.root, &module.path);
+        let path = module.file(&self.root);
         let mut frames = self.images.frames(&path, &module.build_id, at.wrapping_sub(module.bias));
         for frame in &mut frames {
             frame.module = Some(module.path.clone());
@@ -52,7 +51,7 @@ impl<'m> Names<'m> {
     /// The variable that covers an address.
     pub fn variable(&self, address: u64) -> Option<Name> {
         let (_, module) = self.maps.module(address)?;
-        let path = in_root(&self.root, &module.path);
+        let path = module.file(&self.root);
         let name = self.images.variable(&path, &module.build_id, address.wrapping_sub(module.bias));
         name.map(Name::symbol)
     }

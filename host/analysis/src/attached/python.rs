@@ -13,7 +13,6 @@ use object::read::{Object, ObjectSymbol};
 
 use super::maps::{Maps, Module};
 use super::memory::Memory;
-use super::unwind::in_root;
 use crate::finding::Frame;
 use crate::symbolize::elf::with_elf;
 use crate::symbolize::interpreted::{Inner, woven};
@@ -61,7 +60,7 @@ impl<'m, M: Memory> Interpreter<'m, M> {
     /// The one that `module` is, or has in it.
     fn find(module: &Module, root: &Path, memory: &'m M) -> Option<Self> {
         const NAMES: [&str; 3] = ["_PyRuntime", "PyCode_Type", "Py_Version"];
-        let addresses = with_elf(&in_root(root, &module.path), |file| {
+        let addresses = with_elf(&module.file(root), |file| {
             let build_id = file.build_id().ok().flatten().unwrap_or_default();
             if build_id != module.build_id {
                 return [None; 3];

@@ -191,15 +191,10 @@ impl<'m> Unwinder<'m> {
         let mut tables = self.tables.borrow_mut();
         let read = || {
             let module = &self.maps.modules[module];
-            Rc::new(Tables::read(&in_root(&self.root, &module.path), &module.build_id))
+            Rc::new(Tables::read(&module.file(&self.root), &module.build_id))
         };
         Rc::clone(tables.entry(module).or_insert_with(read))
     }
-}
-
-/// A path in the process's root directory, as we see it.
-pub fn in_root(root: &Path, path: &str) -> PathBuf {
-    root.join(path.trim_start_matches('/'))
 }
 
 /// Whether it may be a frame pointer of a caller.

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::deleted;
 use super::memory::ProcessMemory;
 use super::sharers;
 use super::tasks::{self, Call, Task};
@@ -121,8 +122,9 @@ fn look_at(pid: u32) -> Result<(Attached, Vec<Task>)> {
     if before.iter().all(|task| task.call.is_none() && task.state == 'S') && !before.is_empty() {
         return Err(closed(pid, &io::Error::from(ErrorKind::PermissionDenied)));
     }
-    let maps = Maps::new(&String::from_utf8_lossy(&maps), &memory);
-    let process = Process { memory, root: root_of(pid), maps };
+    let root = root_of(pid);
+    let maps = deleted::maps_of(pid, &maps, &root, &memory);
+    let process = Process { memory, root, maps };
     let unwinder = Unwinder::new(&process.maps, &process.root);
     let names = Names::new(&process.maps, &process.root);
     let stack = |task: &Task| {
@@ -168,7 +170,7 @@ fn look_at(pid: u32) -> Result<(Attached, Vec<Task>)> {
         .collect();
     let watched_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
     let shared = shared_waits(pid, &process.maps, &threads);
-    let exe = exe.to_string_lossy().into_owned();
+    let exe = deleted::executable(&exe);
     let (elsewhere, verdicts) = (Vec::new(), Vec::new());
     Ok((Attached { pid, exe, threads, elsewhere, shared, verdicts, watched_ms }, after))
 }

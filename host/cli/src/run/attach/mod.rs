@@ -1,10 +1,12 @@
 //! `lockwright check --pid`: looks at a process that runs, and that nobody started under the tool.
 
+mod deleted;
 mod look;
 mod memory;
 mod sharers;
 mod tasks;
 
+pub use deleted::maps_of;
 pub use look::{look, root_of, threads};
 pub use memory::ProcessMemory;
 pub use tasks::{numbers, waits_now};

@@ -31,7 +31,10 @@ impl<'c> Known<'c> {
     pub fn with_images(met: &'c Met, images: &Rc<Images>) -> Self {
         let process = |(pid, process): (&u32, &'c Process)| {
             let unwinder = Unwinder::new(&process.maps, &process.root);
-            let names = Names::with_images(&process.maps, &process.root, images);
+            let names = match process.maps.has_nameless() {
+                true => Names::new(&process.maps, &process.root),
+                false => Names::with_images(&process.maps, &process.root, images),
+            };
             (*pid, (process, unwinder, names))
         };
         Self {

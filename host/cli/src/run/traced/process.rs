@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::run::attach::{ProcessMemory, root_of};
+use crate::run::attach::{ProcessMemory, maps_of, root_of};
 use lockwright_analysis::attached::{Maps, Memory};
 use lockwright_analysis::traced::Place;
 
@@ -36,7 +36,7 @@ impl Process {
         let maps = fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
         // One that has ended since has none.
         if !maps.is_empty() {
-            self.maps = Maps::new(&String::from_utf8_lossy(&maps), memory);
+            self.maps = maps_of(self.pid, &maps, &self.root, memory);
         }
     }
 
