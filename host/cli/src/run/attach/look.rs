@@ -161,7 +161,7 @@ fn look_at(pid: u32) -> Result<(Attached, Vec<Task>)> {
                     let again = process.state(task, &stacks[at], &known, &names);
                     let has_moved = before[at].switches != task.switches;
                     let stack = python.woven(task.tid, stacks[at].clone());
-                    (settled(&first[at], again, has_moved), stack)
+                    (settled(&first[at], again, has_moved, task.tid), stack)
                 }
                 None => (State::Runs, Vec::new()),
             };
@@ -232,13 +232,17 @@ fn is_same_sleep(before: &Task, after: &Task) -> bool {
 }
 
 /// What holds of both looks: a lock that has changed hands is nobody's, and what has moved
-/// meanwhile runs, or waits for a time.
-fn settled(before: &State, after: State, has_moved: bool) -> State {
+/// meanwhile runs, or waits for a time. Thread `tid` is the one that waits.
+fn settled(before: &State, after: State, has_moved: bool, tid: u32) -> State {
     let mut wait = match after {
         State::Waits(wait) => wait,
         State::Stopped(_) => return after,
         _ => return if has_moved { State::Runs } else { after },
     };
+    // One that has moved had the lock by the time that its owner was read.
+    if has_moved && !wait.futex.is_timed && wait.holder == Holder::Thread(tid) {
+        wait.holder = Holder::Nobody;
+    }
     wait.futex.is_timed |= has_moved;
     let is_same = match before {
         State::Waits(old) => old.holder == wait.holder,
@@ -311,15 +315,23 @@ mod tests {
 
     #[test]
     fn a_lock_that_changed_hands_is_nobodys() {
-        let of = |before, after| settled(&waits(before), waits(after), false);
+        let of = |before, after| settled(&waits(before), waits(after), false, 9);
         assert_eq!(of(Holder::Thread(1), Holder::Thread(1)), waits(Holder::Thread(1)));
         assert_eq!(of(Holder::Thread(1), Holder::Thread(2)), waits(Holder::Nobody));
         assert_eq!(of(Holder::Thread(1), Holder::Ended(1)), waits(Holder::Ended(1)));
         assert_eq!(of(Holder::Thread(1), Holder::Ended(2)), waits(Holder::Nobody));
-        assert_eq!(settled(&State::Runs, State::Stopped(None), false), State::Stopped(None));
-        assert_eq!(settled(&State::Sleeps(0), State::Sleeps(0), true), State::Runs);
-        let again = settled(&waits(Holder::Nobody), waits(Holder::Nobody), true);
+        assert_eq!(settled(&State::Runs, State::Stopped(None), false, 9), State::Stopped(None));
+        assert_eq!(settled(&State::Sleeps(0), State::Sleeps(0), true, 9), State::Runs);
+        let again = settled(&waits(Holder::Nobody), waits(Holder::Nobody), true, 9);
         assert!(matches!(again, State::Waits(wait) if wait.futex.is_timed));
+        let own = |has_moved| {
+            let own = || waits(Holder::Thread(9));
+            match settled(&own(), own(), has_moved, 9) {
+                State::Waits(wait) => wait.holder,
+                _ => Holder::NoLock,
+            }
+        };
+        assert_eq!((own(false), own(true)), (Holder::Thread(9), Holder::Nobody));
     }
 
     /// What else is in those processes is not this one's.
