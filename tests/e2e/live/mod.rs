@@ -1,5 +1,6 @@
 //! Programs that are looked at while they run: `lockwright top`, `lockwright ps`, `--listen`.
 
+pub mod counted;
 pub mod listen;
-pub mod screen;
+mod screen;
 pub mod snapshots;

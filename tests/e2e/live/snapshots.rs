@@ -81,18 +81,18 @@ fn moments(arguments: &[&str]) -> Vec<Value> {
     parsed(&run.stdout)
 }
 
-fn parsed(lines: &[u8]) -> Vec<Value> {
+pub fn parsed(lines: &[u8]) -> Vec<Value> {
     let lines = String::from_utf8(lines.to_vec()).unwrap();
     lines.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
 }
 
 /// The one of an array whose `field` is `value`.
-fn by<'v>(array: &'v Value, field: &str, value: &str) -> Option<&'v Value> {
+pub fn by<'v>(array: &'v Value, field: &str, value: &str) -> Option<&'v Value> {
     array.as_array().unwrap().iter().find(|it| it[field] == value)
 }
 
 /// Looks at it until a moment is `right`.
-fn until_moment(what: &str, arguments: &[&str], right: impl Fn(&Value) -> bool) -> Value {
+pub fn until_moment(what: &str, arguments: &[&str], right: impl Fn(&Value) -> bool) -> Value {
     until(what, || moments(arguments).pop().filter(|moment| right(moment)))
 }
 
@@ -223,7 +223,7 @@ fn a_process_that_nobody_watches_is_looked_into() {
     let left = by(&moment["threads"], "name", "goes_left").unwrap();
     assert_eq!(left["is_deadlocked"], true, "{moment:#}");
     assert_eq!(by(&moment["threads"], "name", "patient").unwrap()["is_deadlocked"], false);
-    // Waits are estimated: the one that never ends is there at every look.
+    // The wait that never ends is there all the time, whether it is counted or estimated.
     let several = moments(&["--count", "3", "--interval", "0.3", "--pid", &pid]);
     let table = by(&several[2]["locks"], "name", "table").unwrap();
     let waiting = table["rates"]["waiting"].as_f64().unwrap();

@@ -29,7 +29,8 @@ use lockwright_console::args::{OutputArgs, of_table, seconds};
 )))]
 pub struct TopArgs {
     /// Look into running process PID, which nobody started under lockwright: what its threads wait for,
-    /// and which thread has it. Waits are estimated from many short looks, and acquisitions are not counted.
+    /// and which thread has it. Every wait is counted by eBPF where that is allowed (root), and else estimated
+    /// from many short looks; acquisitions are not counted.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), help_heading = "View")]
     #[arg(conflicts_with_all = ["what", "keep", "ledger_dir", "track_allocations"])]
     pub pid: Option<u32>,

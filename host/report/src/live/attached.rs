@@ -1,18 +1,21 @@
 //! A moment by a look into a process that nobody started under the tool, and by the many short looks before it.
 //!
-//! Nothing counts its acquisitions. How long threads wait is estimated: each look at which a thread
-//! waits stands for the time since the look before.
+//! Nothing counts its acquisitions. Its waits are counted where `lockwright-bpf` may; else how long threads wait is
+//! estimated: each look at which a thread waits stands for the time since the look before.
 
 use std::collections::{HashMap, HashSet};
 
+use super::futexes::lock_of;
 use super::moment::{Finding, Held, Lock, Moment, Process, Thread, Totals, Wait};
 use super::places::Places;
 use crate::attached::text::{doing, verdicts};
 use crate::attached::words::{kind_of, trimmed};
 use crate::attached::{Attached, words};
+use crate::prose::lost_waits;
 use crate::prose::words::{base_name, plain};
 use crate::text::stack::shorten;
 use lockwright_analysis::attached::{self, Holder, Verdict, WaitKind};
+use lockwright_analysis::traced::FutexReport;
 
 /// What many looks at a process's threads have seen.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,31 @@ pub struct Looks {
     known: HashMap<u64, Lock>,
     /// By thread and futex: since when it waits there, CLOCK_MONOTONIC ns.
     pub since_ns: HashMap<(u32, u64), u64>,
+    /// What was counted, with threads by the ids of their own pid namespace.
+    pub counted: Option<FutexReport>,
+    /// Why nothing is counted, if nothing is.
+    pub uncounted: String,
+}
+
+/// Words that are kept in all: those that were waited at longest.
+const MOST_WORDS: usize = 20_000;
+
+impl Looks {
+    /// Forgets words, if there are many: a program that runs for days has locks in ever new places.
+    fn forget(&mut self) {
+        if self.waited_ns.len() > 2 * MOST_WORDS {
+            let mut times: Vec<f64> = self.waited_ns.values().copied().collect();
+            let (_, least, _) = times.select_nth_unstable_by(MOST_WORDS, |a, b| b.total_cmp(a));
+            let least = *least;
+            self.waited_ns.retain(|_, ns| *ns > least);
+        }
+        if self.known.len() > 2 * MOST_WORDS {
+            let counted = self.counted.iter().flat_map(|report| &report.locks);
+            let counted: HashSet<u64> = counted.flat_map(|it| it.addresses.clone()).collect();
+            let waited_ns = &self.waited_ns;
+            self.known.retain(|at, _| waited_ns.contains_key(at) || counted.contains(at));
+        }
+    }
 }
 
 /// The moment that a look is of, at `at_ns`.
@@ -40,17 +68,11 @@ pub fn of_process(
             looks.known.insert(wait.futex.address, lock(wait, kind));
         }
     }
-    let mut locks: HashMap<String, Lock> = HashMap::new();
-    for (address, &ns) in &looks.waited_ns {
-        // Most futexes are of conditions and idle threads, and no locks.
-        let Some(known) = looks.known.get(address) else { continue };
-        let lock = locks.entry(known.id.clone()).or_insert_with(|| known.clone());
-        lock.totals.wait_ns += ns;
-    }
-    for known in looks.known.values() {
-        locks.entry(known.id.clone()).or_insert_with(|| known.clone());
-    }
-    let mut locks: Vec<Lock> = locks.into_values().collect();
+    looks.forget();
+    let mut locks = match &looks.counted {
+        Some(report) => counted(report, &looks.known, places),
+        None => estimated(looks),
+    };
     locks.sort_by(|a, b| {
         b.totals.wait_ns.total_cmp(&a.totals.wait_ns).then_with(|| a.id.cmp(&b.id))
     });
@@ -92,11 +114,54 @@ pub fn of_process(
             text,
         })
         .collect();
-    moment.notes.push(
-        "it was not started under lockwright: waits are estimated from looks at its threads, and acquisitions are not counted"
-            .to_owned(),
-    );
+    moment.counts_waits = looks.counted.is_some();
+    moment.notes.push(match &looks.counted {
+        Some(_) => "it was not started under lockwright: every wait is counted from now on (eBPF), and acquisitions are not".to_owned(),
+        None => format!(
+            "it was not started under lockwright: waits are estimated from looks at its threads, and acquisitions are not counted; {}",
+            looks.uncounted
+        ),
+    });
+    if let Some(report) = &looks.counted {
+        moment.notes.extend(lost_waits::lines(&report.lost));
+    }
     moment
+}
+
+/// The locks that were seen, by the looks at them.
+fn estimated(looks: &Looks) -> Vec<Lock> {
+    let mut locks: HashMap<&str, Lock> = HashMap::new();
+    for known in looks.known.values() {
+        locks.entry(&known.id).or_insert_with(|| known.clone());
+    }
+    for (address, &ns) in &looks.waited_ns {
+        // Most futexes are of conditions and idle threads, and no locks.
+        let lock = looks.known.get(address).and_then(|known| locks.get_mut(known.id.as_str()));
+        if let Some(lock) = lock {
+            lock.totals.wait_ns += ns;
+        }
+    }
+    locks.into_values().collect()
+}
+
+/// The locks that were waited for, with what was counted. A lock of several words, as an rwlock, is one by what was seen of it.
+fn counted(report: &FutexReport, known: &HashMap<u64, Lock>, places: &Places) -> Vec<Lock> {
+    let mut locks: Vec<Lock> = Vec::new();
+    for lock in &report.locks {
+        let mut of = lock_of(lock, places);
+        of.id = format!("{:x}", lock.addresses.first().copied().unwrap_or(0));
+        if let Some(known) = lock.addresses.iter().find_map(|address| known.get(address)) {
+            (of.id, of.name) = (known.id.clone(), known.name.clone());
+            if lock.kind == WaitKind::Unknown {
+                of.kind.clone_from(&known.kind);
+            }
+        }
+        match locks.iter_mut().find(|lock| lock.id == of.id) {
+            Some(lock) => lock.merge(of),
+            None => locks.push(of),
+        }
+    }
+    locks
 }
 
 /// What threads hold is known of what others wait for.
@@ -158,20 +223,42 @@ fn waits(
     at_ns: u64,
 ) -> Wait {
     let since = looks.since_ns.get(&(thread.tid, wait.futex.address));
+    let estimated = since
+        // One that has moved meanwhile is in another wait at the same place.
+        .filter(|_| !wait.futex.is_timed)
+        .map(|&since| at_ns.saturating_sub(since) as f64);
+    let counted = looks.counted.as_ref().and_then(|report| {
+        report.waiting.iter().find(|it| it.tid == thread.tid).map(|it| it.for_ns as f64)
+    });
     let is_lock = kind_of(wait.kind).is_some();
     Wait {
         what: plain(&format!("waits for {}", words::object(wait))),
         lock: if is_lock { format!("{:x}", wait.object) } else { String::new() },
         is_for_thread: is_lock && wait.kind != WaitKind::Unknown || wait.kind == WaitKind::Join,
-        // One that has moved meanwhile is in another wait at the same place.
-        for_ns: since
-            .filter(|_| !wait.futex.is_timed)
-            .map(|&since| at_ns.saturating_sub(since) as f64),
+        for_ns: counted.or(estimated),
         is_timed: wait.futex.is_timed,
         place: places.place(trimmed(&thread.stack)),
         holders: match wait.holder {
             Holder::Thread(tid) | Holder::Elsewhere(tid) => vec![tid],
             _ => Vec::new(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_forgotten_that_were_waited_at_least() {
+        let mut looks = Looks::default();
+        let many = 2 * MOST_WORDS as u64 + 1;
+        looks.waited_ns = (0..many).map(|at| (at, at as f64)).collect();
+        looks.known = (0..many).map(|at| (at, Lock::default())).collect();
+        looks.forget();
+        assert_eq!((looks.waited_ns.len(), looks.known.len()), (MOST_WORDS, MOST_WORDS));
+        assert!(looks.waited_ns.contains_key(&(many - 1)) && !looks.known.contains_key(&0));
+        looks.forget();
+        assert_eq!(looks.waited_ns.len(), MOST_WORDS);
     }
 }

@@ -119,6 +119,31 @@ pub fn lock_of(lock: &FutexLock, places: &Places) -> Lock {
     }
 }
 
+impl Lock {
+    /// Adds what was counted of another word of the same lock.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.totals.add(&other.totals);
+        for (own, more) in [(&mut self.sites, other.sites), (&mut self.wakers, other.wakers)] {
+            for site in more {
+                let is_same = |own: &&mut Site| own.how == site.how && own.place == site.place;
+                match own.iter_mut().find(is_same) {
+                    Some(own) => own.totals.add(&site.totals),
+                    None => own.push(site),
+                }
+            }
+            own.sort_by(|a, b| b.totals.wait_ns.total_cmp(&a.totals.wait_ns));
+        }
+    }
+}
+
+impl Totals {
+    fn add(&mut self, other: &Self) {
+        self.contended += other.contended;
+        self.wait_ns += other.wait_ns;
+        self.longest_wait_ns = self.longest_wait_ns.max(other.longest_wait_ns);
+    }
+}
+
 fn site(stack: &Stack, waits: Waits, how: &str, places: &Places) -> Site {
     let place = if stack.is_empty() { Place::default() } else { places.place(trimmed(stack)) };
     Site { how: how.to_owned(), place, totals: totals(waits), rates: None }
@@ -150,5 +175,30 @@ fn totals(waits: Waits) -> Totals {
         wait_ns: waits.total_ns as f64,
         longest_wait_ns: waits.max_ns as f64,
         ..Totals::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_one_lock_are_added_up_by_place() {
+        let place = |text: &str| Place { text: text.to_owned(), ..Place::default() };
+        let lock = |waits: u64, at: &str| {
+            let totals = Totals { contended: waits, wait_ns: waits as f64, ..Totals::default() };
+            let site = Site { place: place(at), totals, ..Site::default() };
+            Lock { totals, sites: vec![site], ..Lock::default() }
+        };
+        let mut one = lock(1, "a");
+        one.merge(lock(2, "a"));
+        one.merge(lock(5, "b"));
+        assert_eq!(one.totals.contended, 8);
+        let sites: Vec<_> = one
+            .sites
+            .iter()
+            .map(|site| (site.place.text.as_str(), site.totals.contended))
+            .collect();
+        assert_eq!(sites, [("b", 5), ("a", 3)]);
     }
 }

@@ -69,7 +69,7 @@ fn open(args: &TopArgs, has_screen: bool) -> Result<(String, Box<dyn Source>)> {
         return Ok(("the kernel's own locks".to_owned(), Box::new(kernel)));
     }
     if let Some(pid) = args.pid {
-        let (title, looked_at) = LookedAt::open(pid)?;
+        let (title, looked_at) = LookedAt::open(pid, interval)?;
         return Ok((title, Box::new(looked_at)));
     }
     if let [only] = &args.what[..]

@@ -1,15 +1,18 @@
-//! A process that nobody started under the tool, as moments: short looks at its threads all the time, and a whole one for
-//! each moment.
+//! A process that nobody started under the tool, as moments: a whole look for each, and between them every wait is counted,
+//! where `lockwright-bpf` may; else short looks at its threads all the time.
 
+use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
 use lockwright_report::live::{Looks, Moment, Places, of_process};
 
 use super::source::Source;
-use crate::run::attach::{look, waits_now};
+use crate::run::attach::{look, numbers, waits_now};
 use crate::run::clocks::{monotonic_ns, realtime_ns};
+use crate::run::traced::Futexes;
 use lockwright_console::error::Result;
+use lockwright_console::plain;
 use lockwright_report::prose::words::base_name;
 
 /// From one short look to the next.
@@ -26,8 +29,17 @@ pub struct LookedAt {
     pid: u32,
     looks: Looks,
     places: Places,
-    /// When the last short look was.
+    /// When the last short look was, or when waits were counted last.
     last_ns: u64,
+    /// What counts its waits.
+    counting: Option<Counting>,
+}
+
+/// Counts the waits of a process.
+struct Counting {
+    futexes: Futexes,
+    /// When it began, CLOCK_MONOTONIC.
+    began_ns: u64,
 }
 
 impl LookedAt {
@@ -35,12 +47,35 @@ impl LookedAt {
     ///
     /// # Errors
     /// If there is none, or it may not be looked into.
-    pub fn open(pid: u32) -> Result<(String, Self)> {
+    pub fn open(pid: u32, interval: Duration) -> Result<(String, Self)> {
         let attached = look(pid)?;
-        let title = format!("process {pid} ({})", base_name(&attached.exe));
-        let title = lockwright_console::plain::line(&title);
-        let (looks, places) = (Looks::default(), Places::new());
-        Ok((title, Self { pid, looks, places, last_ns: 0 }))
+        let (mut looks, places) = (Looks::default(), Places::new());
+        let began_ns = monotonic_ns();
+        // A look finds what was sent by then.
+        let counting = match Futexes::start(Some(pid), interval / 2) {
+            Ok(futexes) => Some(Counting { futexes, began_ns }),
+            Err(error) => {
+                looks.uncounted = error.reasons().map(plain::line).collect::<Vec<_>>().join(": ");
+                None
+            }
+        };
+        let how = if counting.is_some() { "every wait counted" } else { "waits estimated" };
+        let title = format!("process {pid} ({}), {how}", base_name(&attached.exe));
+        Ok((plain::line(&title), Self { pid, looks, places, last_ns: 0, counting }))
+    }
+
+    /// Reads what was counted, if anything is; false if there is no news.
+    fn read_counted(&mut self) -> Result<bool> {
+        let Some(Counting { futexes, began_ns }) = &mut self.counting else { return Ok(true) };
+        let Some(mut counted) = futexes.look()? else { return Ok(false) };
+        // As a look at the process has its threads.
+        let own: HashMap<u32, u32> = numbers(self.pid).into_iter().collect();
+        for wait in &mut counted.report.waiting {
+            wait.tid = own.get(&wait.tid).copied().unwrap_or(wait.tid);
+        }
+        self.last_ns = began_ns.saturating_add(counted.report.elapsed_ns);
+        self.looks.counted = Some(counted.report);
+        Ok(true)
     }
 
     /// Looks where each thread waits. Each look stands for the time since the last.
@@ -60,8 +95,13 @@ impl LookedAt {
 
 impl Source for LookedAt {
     fn look(&mut self) -> Result<Option<Moment>> {
-        self.look_shortly();
+        if self.counting.is_none() {
+            self.look_shortly();
+        }
         let attached = look(self.pid)?;
+        if !self.read_counted()? {
+            return Ok(None);
+        }
         // Waits are counted up to here: with the time of the whole look, a slow one would count to one interval, its
         // waits to the next.
         let now = self.last_ns;
@@ -72,6 +112,10 @@ impl Source for LookedAt {
     }
 
     fn wait(&mut self, patience: Duration) {
+        if self.counting.is_some() {
+            std::thread::sleep(patience);
+            return;
+        }
         let end = Instant::now() + patience;
         loop {
             let began = Instant::now();
@@ -87,6 +131,10 @@ impl Source for LookedAt {
 
     fn is_over(&mut self) -> bool {
         fs::read_link(format!("/proc/{}/exe", self.pid)).is_err()
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        self.counting.take().map_or(Ok(()), |counting| counting.futexes.finish())
     }
 }
 
