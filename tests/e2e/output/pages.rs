@@ -159,6 +159,112 @@ fn flame_graphs_zoom() {
     assert_eq!(browser.requests, Vec::<String>::new(), "it fetches nothing");
 }
 
+/// The waits of `timeline.c` are known: one after the other, for a lock that its first thread has.
+#[test]
+fn the_longest_waits_are_drawn_in_time_and_zoom() {
+    let scratch = Scratch::new();
+    let page = scratch.join("page.html");
+    let out = tool()
+        .args(["meter", "-o", "/dev/null", "--timeline", "/dev/null", "--html"])
+        .arg(&page)
+        .arg("--")
+        .arg(program("timeline.c"))
+        .output()
+        .expect("lockwright meter");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let Some(mut browser) = Browser::open(&page, true) else { return };
+    browser.eval(
+        "window.figure = document.querySelector('figure.lanes'); \
+         window.number = (g, name) => parseFloat(g.querySelector('rect').getAttribute(name)); \
+         window.gs = [...figure.querySelectorAll('.plot g')]; \
+         window.waits = gs.filter(g => g.matches('.wait')).sort((a, b) => a.dataset.from - b.dataset.from); \
+         window.places = () => JSON.stringify(gs.map(g => [number(g, 'x'), number(g, 'width')])); \
+         window.gate = waits.filter(g => g.querySelector('title').textContent.includes('`gate`')); \
+         window.story = () => figure.querySelector('.story').textContent; \
+         figure.querySelectorAll('button').forEach(b => { b.id = 'do-' + b.dataset.do; }); \
+         gate[1].id = 'second'; window.chosen = () => figure.querySelector('.on'); 0",
+    );
+    // Each row of the table has its wait, each thread a lane, and threads that had the lock have their holds.
+    browser.becomes(
+        "waits.length === document.querySelectorAll('#worst-waits tbody tr').length && gate.length >= 12",
+        &json!(true),
+    );
+    browser.becomes("figure.querySelectorAll('.name').length", &json!(2));
+    browser.becomes("gs.filter(g => g.matches('.hold')).length >= 12", &json!(true));
+
+    // Who waited, who had the lock, where.
+    browser.click("#second rect");
+    browser.becomes(
+        "chosen() === second && story() === second.querySelector('title').textContent",
+        &json!(true),
+    );
+    for words in
+        ["waited", "for `gate`", "in worker (", "Held at first by", "in play (", "Let go last by"]
+    {
+        assert_eq!(
+            browser.eval(&format!("story().includes({})", json!(words))),
+            json!(true),
+            "{words}"
+        );
+    }
+    let marked = "gs.every(g => g.matches('.off') === (g.dataset.lock !== second.dataset.lock))";
+    browser.becomes(marked, &json!(true));
+    browser.becomes("figure.querySelector('.by').hasAttribute('hidden')", &json!(false));
+
+    // By keys.
+    browser.eval("window.before = places(), 0");
+    let wider = |factor: &str| format!("number(second, 'width') > {factor} * wide");
+    browser.eval("window.wide = number(second, 'width'), 0");
+    browser.press("+");
+    browser.becomes(&wider("1.9"), &json!(true));
+    browser.press("-");
+    browser.becomes("places() === before", &json!(true));
+    browser.press("Enter");
+    browser.becomes("Math.abs(number(second, 'width') - 200 / 3) < 2", &json!(true));
+    browser.press("ArrowRight");
+    browser.becomes(
+        "chosen() === waits[waits.indexOf(second) + 1] && document.activeElement === chosen()",
+        &json!(true),
+    );
+    browser.becomes("!chosen().matches('.none')", &json!(true));
+    browser.press("ArrowLeft");
+    browser.press("Escape");
+    browser.becomes("chosen() === second && places() === before", &json!(true));
+
+    // By buttons, the wheel and the mouse.
+    browser.click("#do-in");
+    browser.becomes(&wider("1.9"), &json!(true));
+    browser.eval("window.first = places(), 0");
+    browser.click("#do-right");
+    browser.becomes("places() !== first", &json!(true));
+    browser.click("#do-whole");
+    browser.becomes("places() === before", &json!(true));
+    let box_of = "(() => { const box = figure.querySelector('.back').getBoundingClientRect(); \
+                  return [box.left + box.width / 2, box.top + box.height - 3]; })()";
+    let at = browser.eval(box_of);
+    let mouse = |kind: &str, by: f64, more: serde_json::Value| {
+        let x = at[0].as_f64().unwrap() + by;
+        let mut event =
+            json!({ "type": kind, "x": x, "y": at[1], "button": "left", "clickCount": 1 });
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+    };
+    let wheel = |delta: f64| json!({ "deltaX": 0, "deltaY": delta, "button": "none" });
+    browser.call("Input.dispatchMouseEvent", mouse("mouseWheel", 0.0, wheel(-120.0)));
+    browser.becomes(&wider("1.2"), &json!(true));
+    browser.eval("window.first = places(), 0");
+    browser.call("Input.dispatchMouseEvent", mouse("mousePressed", 0.0, json!({})));
+    browser.call("Input.dispatchMouseEvent", mouse("mouseMoved", 60.0, json!({ "buttons": 1 })));
+    browser.call("Input.dispatchMouseEvent", mouse("mouseReleased", 60.0, json!({})));
+    browser.becomes("places() !== first", &json!(true));
+    // What was dragged is not chosen.
+    browser.becomes("chosen() === second", &json!(true));
+    browser.eval("second.focus()");
+    browser.press("0");
+    browser.becomes("places() === before", &json!(true));
+    assert_eq!(browser.requests, Vec::<String>::new(), "it fetches nothing");
+}
+
 /// The policy is what keeps it from that: an image that somebody slips in is not fetched.
 #[test]
 fn the_policy_of_a_page_holds() {

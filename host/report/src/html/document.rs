@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::section::Section;
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("wait_lanes.js"));
 
 /// A page about `programs`, made by the command `what`; ends with a newline.
 pub fn render(programs: &str, what: &str, sections: &[Section]) -> String {

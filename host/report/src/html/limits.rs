@@ -2,12 +2,12 @@
 //!
 //! | section | bytes at most |
 //! |---|---|
-//! | findings | 300,000 |
+//! | findings | 280,000 |
 //! | lock order, drawing and list | 150,000 |
 //! | table of locks | 200,000 |
 //! | places, histograms and blame of single locks | 100,000 |
-//! | flame graphs, two | 80,000 each |
-//! | the longest waits | 45,000 |
+//! | flame graphs, two | 70,000 each |
+//! | the longest waits, table and drawing | 45,000 and 40,000 |
 //! | all others | 90,000 |
 //!
 //! Locks are most of a comparison's page.
@@ -15,11 +15,13 @@
 use maud::{Markup, PreEscaped};
 
 /// Findings.
-pub const FINDINGS: Limit = Limit { items: 500, bytes: 300_000 };
+pub const FINDINGS: Limit = Limit { items: 500, bytes: 280_000 };
 /// Threads that were still waiting.
 pub const WAITS: Limit = Limit { items: 200, bytes: 40_000 };
 /// The longest waits for locks, if the run has a timeline.
 pub const WORST_WAITS: Limit = Limit { items: 64, bytes: 45_000 };
+/// Waits and holds in their drawing. The waits are there in any case.
+pub const LANES_BYTES: usize = 40_000;
 /// Listed dependencies.
 pub const DEPENDENCIES: Limit = Limit { items: 500, bytes: 110_000 };
 /// Processes whose lock orders are drawn and listed, if there are several.
@@ -33,7 +35,7 @@ pub const DIFFS: Limit = Limit { items: 500, bytes: 800_000 };
 /// Notes, and processes.
 pub const NOTES: Limit = Limit { items: 300, bytes: 25_000 };
 /// One flame graph.
-pub const FLAME_BYTES: usize = 80_000;
+pub const FLAME_BYTES: usize = 70_000;
 
 /// So many items, and so many bytes of them.
 #[derive(Clone, Copy, Debug)]

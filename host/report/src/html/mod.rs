@@ -24,6 +24,7 @@ mod runs;
 mod section;
 mod stack;
 mod threads;
+mod wait_lanes;
 mod waits;
 mod words;
 mod worst_waits;

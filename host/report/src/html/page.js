@@ -205,6 +205,6 @@
     if (event.key === "/") { event.preventDefault(); search.focus(); search.select(); }
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
-    else if (event.key === "Enter" && !event.target.closest("a, button, summary, .flame g")) open();
+    else if (event.key === "Enter" && !event.target.closest("a, button, summary, .flame g, .lanes")) open();
   });
 })();

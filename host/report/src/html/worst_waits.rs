@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::section::{Column, Section, left_out, number_cell, table, times};
 use super::words::name_of;
-use super::{Context, limits, stack};
+use super::{Context, limits, stack, wait_lanes};
 use crate::lockmeter::text::format::time;
 use crate::lockmeter::timeline::words::{Words, who};
 use lockwright_analysis::lockmeter::model::{At, MeterReport};
@@ -27,6 +27,7 @@ pub fn section(context: &Context<'_>, report: &MeterReport) -> Option<Section> {
     let (rows, left) = limits::WORST_WAITS
         .fill(worst, |(thread, slice)| row(context, report, timeline, thread, slice));
     let body = html! {
+        @if let Some(lanes) = wait_lanes::show(report, timeline) { (lanes) }
         (table("The longest waits for locks", COLUMNS, &rows))
         (left_out(left, "wait", "--json"))
         p.quiet { "The file of " code { "--timeline" } " has all waits and holds in time." }
