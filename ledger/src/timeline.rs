@@ -81,6 +81,8 @@ pub mod event_flag {
     pub const WHEN_NS: u16 = 8;
     /// A wait for a lock.
     pub const LOCK: u16 = 16;
+    /// A wait at a barrier: the thread came last, so that all went on.
+    pub const CAME_LAST: u16 = 32;
 }
 
 /// Something that a thread did, from a moment to another. An element of the ring, and of the longest waits.

@@ -1,8 +1,9 @@
 // What is known to happen in which order, for the timeline: ROUNDS times main takes `gate`, waits until `worker` waits for it, sleeps
 // with it and lets it go; ROUNDS times it signals `worker`, which waits on a condition. Once they meet at a barrier, once `worker`
-// waits for a semaphore, and at the end main joins it. It prints its process id and that of its thread, and how often it did each.
+// waits for a semaphore, and at the end main joins it, and then takes `gate` once more for long, as nobody waits for it. It prints its process id and that of its thread, and how often it did each.
 // With `fork` a child does all that, too; with `kill` the program kills itself while `worker` waits for `gate`.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -28,6 +29,21 @@ static void await(int *word, int value) {
 		usleep(100);
 }
 
+// Until main sleeps, and after its post it does so in a join alone.
+static void await_join(void) {
+	char path[64], text[256];
+	const char *state = NULL;
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+	while (!state || state[2] != 'S') {
+		int file = open(path, O_RDONLY);
+		ssize_t size = read(file, text, sizeof text - 1);
+		close(file);
+		text[size < 0 ? 0 : size] = 0;
+		state = strrchr(text, ')');
+		usleep(100);
+	}
+}
+
 static void *worker(void *unused) {
 	worker_tid = syscall(SYS_gettid);
 	for (int i = 0; i < ROUNDS; i++) {
@@ -45,6 +61,7 @@ static void *worker(void *unused) {
 	}
 	pthread_barrier_wait(&meeting);
 	sem_wait(&posted);
+	await_join();
 	return unused;
 }
 
@@ -77,6 +94,9 @@ static void play(void) {
 	usleep(2000);
 	sem_post(&posted);
 	pthread_join(thread, NULL);
+	pthread_mutex_lock(&gate);
+	usleep(2000);
+	pthread_mutex_unlock(&gate);
 	printf("process %d worker %d rounds %d\n", (int)getpid(), worker_tid, ROUNDS);
 	fflush(stdout);
 }

@@ -138,7 +138,9 @@ fn agrees_with_the_program(recorded: &Recorded, process: u64, worker: u64) {
     };
     let waits = of("Lock contention", "gate", worker);
     let holds = of("hold", "gate", process);
-    assert_eq!((waits.len(), holds.len()), (ROUNDS as usize, ROUNDS as usize), "{markers:#?}");
+    // Once more, when nobody waits for it.
+    let rounds = ROUNDS as usize;
+    assert_eq!((waits.len(), holds.len()), (rounds, rounds + 1), "{markers:#?}");
     // Each wait is over after the hold that it was for, which began before it; in this order.
     for (wait, hold) in waits.iter().zip(&holds) {
         assert!(hold.0 <= wait.0 && hold.1 <= wait.1 && wait.0 <= hold.1, "{wait:?} {hold:?}");
@@ -150,9 +152,9 @@ fn agrees_with_the_program(recorded: &Recorded, process: u64, worker: u64) {
     let meetings = markers.iter().filter(|it| it.0 == "wait" && it.1.contains("barrier"));
     let meetings: HashSet<u64> = meetings.map(|it| it.4).collect();
     assert!(meetings.is_superset(&HashSet::from([process, worker])), "{markers:#?}");
-    // Main sleeps with the lock held in each round: within its hold.
+    // Main sleeps with the lock held in each round: within its hold. When one ended that nobody waited for is read a moment later.
     let sleeps = of("wait", "usleep", process);
-    for hold in &holds {
+    for hold in &holds[..rounds] {
         assert!(sleeps.iter().any(|it| hold.0 <= it.0 && it.1 <= hold.1), "{hold:?}");
     }
     // The report has the same waits as the longest, each ended by main after it began.
@@ -167,6 +169,35 @@ fn agrees_with_the_program(recorded: &Recorded, process: u64, worker: u64) {
         let ended = wait["ended_by"]["at_ns"].as_u64().unwrap();
         assert!((begun..=begun + waited).contains(&ended), "{wait:#?}");
     }
+}
+
+/// The arrows that `timeline.c` has once each, from thread to thread, and the holds of `gate` on its own track, the one included
+/// that nobody waited for.
+fn has_arrows_and_holds(recorded: &Recorded, process: u64, worker: u64) {
+    let arrows = "select a.name what, x.tid from_tid, y.tid to_tid from flow \
+                  join slice a on a.id = slice_out join slice b on b.id = slice_in \
+                  join thread_track s on s.id = a.track_id join thread x on x.utid = s.utid \
+                  join thread_track u on u.id = b.track_id join thread y on y.utid = u.utid \
+                  where a.name glob 'ends a wait for*'";
+    let holds = format!(
+        "select count(*) n from slice join track t on t.id = track_id where category = 'holder' \
+         and t.name glob 'gate*: held by' and slice.name glob '*({process})'"
+    );
+    let Some(answers) = ask(&recorded.file("t.pftrace"), &[arrows, &holds]) else { return };
+    let of = |what: &str| -> Vec<(u64, u64)> {
+        let those = answers[0].iter().filter(|row| {
+            let (from, to) = (&row["from_tid"], &row["to_tid"]);
+            let is_its = |tid: &Value| *tid == json!(process) || *tid == json!(worker);
+            row["what"].as_str().unwrap().contains(what) && is_its(from) && is_its(to)
+        });
+        let tid = |row: &Value, name: &str| row[name].as_u64().unwrap();
+        those.map(|row| (tid(row, "from_tid"), tid(row, "to_tid"))).collect()
+    };
+    assert_eq!(of("semaphore"), [(process, worker)], "{answers:?}");
+    assert_eq!(of("the end of a thread"), [(worker, process)], "{answers:?}");
+    let [(from, to)] = of("barrier")[..] else { panic!("{answers:?}") };
+    assert_ne!(from, to);
+    assert_eq!(answers[1][0]["n"], json!(ROUNDS + 1), "{answers:?}");
 }
 
 /// The process and its thread, as each line of the program's output names them.
@@ -186,6 +217,7 @@ fn what_the_program_did_is_there_as_often_and_in_order() {
         assert_eq!(recorded.run.code(), 0, "{}", recorded.run.stderr);
         for (process, worker) in said(&recorded.run) {
             agrees_with_the_program(&recorded, process, worker);
+            has_arrows_and_holds(&recorded, process, worker);
         }
         let waits = recorded.number("waits");
         assert!(recorded.number("hand_overs") >= 2 * ROUNDS && waits >= 2 * ROUNDS);
@@ -200,6 +232,7 @@ fn a_forked_child_has_tracks_of_its_own() {
     assert_eq!(said.len(), 2, "{}", recorded.run.text());
     for (process, worker) in said {
         agrees_with_the_program(&recorded, process, worker);
+        has_arrows_and_holds(&recorded, process, worker);
     }
     assert_eq!(recorded.timeline()["processes"].as_array().unwrap().len(), 2);
     agrees_with_trace_processor(&recorded);

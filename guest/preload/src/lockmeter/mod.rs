@@ -17,6 +17,7 @@ mod meter;
 pub mod mutex;
 mod off_cpu;
 pub mod once;
+mod posts;
 pub mod record;
 pub mod rwlock;
 pub mod semaphore;

@@ -12,7 +12,7 @@ use super::meter::prepare;
 use super::spots::spot;
 use super::target::{Spot, Target};
 use super::wait::{self, Contended, Owner};
-use super::{hold, record, tls};
+use super::{hold, posts, record, timeline, tls};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::{identity, known_births};
@@ -246,6 +246,8 @@ pub unsafe fn post(s: Semaphore, withdraws: bool, post: impl FnOnce() -> c_int) 
         (None, true) => forget(s),
         // SAFETY: the caller promises its semaphore.
         (Some(ident), false) if withdraws => unsafe { withdraw(s, ident) },
+        // SAFETY: the same.
+        (None, false) if timeline::is_wanted() => unsafe { posts::note(s) },
         _ => {}
     }
     post()

@@ -10,7 +10,7 @@ use lockwright_ledger::rows::meter::wait_kind;
 use super::attached::thread;
 use super::meter::prepare;
 use super::spots::{cell_of, wait_site};
-use super::{clock, record, wait};
+use super::{clock, posts, record, timeline, wait};
 use crate::libc::real;
 
 type Semaphore = *mut sem_t;
@@ -43,8 +43,12 @@ fn cell(thread: &mut MeterThread, kind: u32, addr: u64, site: u64) -> Option<Cel
 pub fn whole(kind: u32, addr: u64, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
     let cell = cell(thread, kind, addr, site);
+    let joined = posts::joined(kind, addr);
     let (result, waited) = timed(thread, cell, addr, block);
-    if let Some(waited) = waited {
+    if let Some(mut waited) = waited {
+        if timeline::is_wanted() {
+            waited.what = posts::of_whole(waited.what, kind, result, joined, waited.ended);
+        }
         record::wait(thread, &waited);
     }
     result
@@ -83,8 +87,21 @@ pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_i
     // SAFETY: `errno` is this thread's own: what the attempt left there is not the program's to
     // see.
     unsafe { *errno = before };
+    sem_timed(thread, cell, s, block)
+}
+
+/// Waits for a semaphore by `block`, and counts the wait.
+fn sem_timed(
+    thread: &mut MeterThread,
+    cell: CellRef,
+    s: Semaphore,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
     let (result, waited) = timed(thread, Some(cell), s as u64, block);
-    if let Some(waited) = waited {
+    if let Some(mut waited) = waited {
+        if result == 0 && timeline::is_wanted() {
+            waited.what = posts::of_wait(waited.what, waited.ticks, waited.ended);
+        }
         record::wait(thread, &waited);
     }
     result
@@ -128,9 +145,5 @@ pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) 
         cell.begin();
         return block();
     }
-    let (result, waited) = timed(thread, Some(cell), s as u64, block);
-    if let Some(waited) = waited {
-        record::wait(thread, &waited);
-    }
-    result
+    sem_timed(thread, cell, s, block)
 }

@@ -8,6 +8,7 @@ use lockwright_ledger::rows::Thread as ThreadRow;
 use lockwright_ledger::rows::meter::Meter;
 use lockwright_ledger::timeline::{Event, event_flag, event_kind};
 
+use super::barriers;
 use super::slices::{HandOver, Holder, Lock, Place, Ring, Slice, SliceKind, Thread, Timeline};
 use crate::lockmeter::model::clock::Ticks;
 use crate::lockmeter::model::site_table::SiteTable;
@@ -132,6 +133,7 @@ impl Builder {
             is_unfinished: true,
             is_shared: false,
             is_waited_for: false,
+            came_last: false,
         });
     }
 
@@ -179,11 +181,13 @@ impl Builder {
             is_unfinished: false,
             is_shared: is(event_flag::SHARED),
             is_waited_for: is(event_flag::WAITED_FOR),
+            came_last: is_wait && is(event_flag::CAME_LAST),
         }
     }
 
-    /// The timeline; `None` if no process recorded any.
-    pub fn finish(self) -> Option<Timeline> {
+    /// The timeline; `None` if no process recorded any. `is_alone` is true of a process and a class that
+    /// has one lock there.
+    pub fn finish(self, is_alone: impl Fn(usize, usize) -> bool) -> Option<Timeline> {
         let Self { mut timeline, numbers, .. } = self;
         if timeline.rings.is_empty() {
             return None;
@@ -194,6 +198,8 @@ impl Builder {
                 (slice.begin_ns, Reverse(slice.end_ns), slice.kind, slice.at, slice.addr)
             });
         }
+        name_holds(&mut timeline, is_alone);
+        barriers::end_waits(&mut timeline);
         give_tracks(&mut timeline);
         let waits = timeline.slices().filter(|(_, slice)| slice.is_lock_wait());
         let mut worst: Vec<(Reverse<u64>, u64, Place)> =
@@ -223,6 +229,28 @@ fn sort_threads(timeline: &mut Timeline, numbers: &BTreeMap<(usize, u32), usize>
     let slices = timeline.threads.iter_mut().flat_map(|thread| &mut thread.slices);
     for ended in slices.filter_map(|slice| slice.ended_by.as_mut()) {
         ended.thread = moved[ended.thread];
+    }
+}
+
+/// A long hold that nobody waited for does not say which lock of its class it was of. If the class is one lock, it is that one.
+fn name_holds(timeline: &mut Timeline, is_alone: impl Fn(usize, usize) -> bool) {
+    let class = |slice: &Slice| match slice.at {
+        At::Lock { lock, .. } => Some(lock),
+        _ => None,
+    };
+    let mut known: HashMap<(usize, usize), u64> = HashMap::new();
+    for thread in &timeline.threads {
+        for slice in thread.slices.iter().filter(|slice| slice.addr != 0) {
+            if let Some(class) = class(slice).filter(|&class| is_alone(thread.process, class)) {
+                known.insert((thread.process, class), slice.addr);
+            }
+        }
+    }
+    for thread in &mut timeline.threads {
+        for slice in thread.slices.iter_mut().filter(|slice| slice.addr == 0) {
+            let addr = class(slice).and_then(|class| known.get(&(thread.process, class)));
+            slice.addr = addr.copied().unwrap_or(0);
+        }
     }
 }
 

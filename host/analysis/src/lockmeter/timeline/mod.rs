@@ -1,5 +1,6 @@
 //! Waits and holds in time: what each thread waited for and held, and which thread ended its wait.
 
+mod barriers;
 mod build;
 mod slices;
 

@@ -92,6 +92,8 @@ pub struct Slice {
     pub is_shared: bool,
     /// A thread waited for the lock when the hold ended.
     pub is_waited_for: bool,
+    /// The thread came last to a barrier, so that all went on.
+    pub came_last: bool,
 }
 
 impl Slice {
