@@ -250,7 +250,8 @@ pub struct ConfirmArgs {
 }
 
 /// What is of programs that lockwright starts with its library.
-const PRELOADED: [&str; 25] = [
+const PRELOADED: [&str; 26] = [
+    "on_finding",
     "html",
     "open",
     "wait_threshold",
@@ -349,6 +350,13 @@ pub struct MeterArgs {
     /// What is watched in time.
     #[command(flatten)]
     pub time: TimeArgs,
+
+    /// Run COMMAND (by /bin/sh) for each piece of advice at the end of the run, and for each wait of
+    /// --wait-threshold while it lasts, with it as a JSON object on its standard input. It may take
+    /// 10 s; at most 100 are run.
+    #[arg(long, value_name = "COMMAND", value_hint = clap::ValueHint::CommandString)]
+    #[arg(help_heading = "While it runs")]
+    pub on_finding: Option<String>,
 
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required_unless_present = "traced", trailing_var_arg = true, help_heading = "Arguments")]

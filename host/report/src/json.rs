@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
 use crate::lockmeter;
+use crate::lockmeter::json::{AdviceOut, all_advice};
 use crate::prose::action::phrase;
 use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
@@ -267,6 +268,8 @@ pub enum Event {
     Retracted,
     /// A wait lasts long.
     LongWait,
+    /// Something could be better.
+    Advice,
 }
 
 /// A finding and the process that it is of.
@@ -303,6 +306,24 @@ struct WaitEvent<'r> {
 /// A long wait as an object in a line.
 pub fn wait_event(wait: &LongWait) -> String {
     one_line(&WaitEvent { event: Event::LongWait, wait: LongWaitOut::new(wait) })
+}
+
+/// A piece of advice and the lock that it is about.
+#[derive(Serialize)]
+struct AdviceEvent<'r> {
+    event: Event,
+    lock_name: Option<&'r str>,
+    #[serde(flatten)]
+    advice: AdviceOut,
+}
+
+/// Each piece of advice on a measurement as an object in a line.
+pub fn advice_events(report: &MeterReport) -> Vec<String> {
+    let line = |advice: AdviceOut| {
+        let lock_name = report.locks.get(advice.lock).map(|lock| lock.name.as_str());
+        one_line(&AdviceEvent { event: Event::Advice, lock_name, advice })
+    };
+    all_advice(report).into_iter().map(line).collect()
 }
 
 fn one_line(object: &impl Serialize) -> String {

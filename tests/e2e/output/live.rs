@@ -192,25 +192,24 @@ fn a_long_wait_is_reported_with_its_holder_while_it_lasts() {
         let pipe = Pipe::new();
         let events = pipe.file("events");
         let on_finding = format!("--on-finding=cat >> {}", events.display());
-        let mut options = vec!["--wait-threshold=200ms"];
-        if command != "meter" {
-            options.push(&on_finding);
-        }
+        let options = ["--wait-threshold=200ms", &on_finding];
         let running = pipe.start(command, &options, "held");
         running.await_stderr("taken in holder");
         let said = running.stderr();
         assert!(said.contains("waiting for more than 200 ms:"), "{said}");
         assert!(said.contains("waits for `left`, in waiter"), "{said}");
-        if command != "meter" {
-            until("the event", || objects(&events).first().map(drop));
-            assert_eq!(objects(&events)[0]["event"], "long-wait");
-        }
+        until("the event", || objects(&events).first().map(drop));
+        assert_eq!(objects(&events)[0]["event"], "long-wait");
         let run = pipe.end(running);
         let [wait] = long_waits(run.report()) else { panic!("once: {:#}", run.report()) };
         assert_eq!((&wait["kind"], &wait["lock"]["name"]), (&"lock".into(), &"left".into()));
         assert_eq!(wait["stack"][0]["function"], "waiter", "{wait:#}");
         assert_eq!(wait["holders"][0]["stack"][0]["function"], "holder", "{wait:#}");
         assert_eq!(wait["process"], 0);
+        // Also where lockmeter alone watches, which records no names.
+        for thread in [&wait["thread"], &wait["holders"][0]["thread"]] {
+            assert!(!thread["name"].as_str().unwrap_or_default().is_empty(), "{wait:#}");
+        }
         let schema =
             load(if command == "meter" { "meter.schema.json" } else { "report.schema.json" });
         let mut document = run.report().clone();
@@ -223,6 +222,29 @@ fn a_long_wait_is_reported_with_its_holder_while_it_lasts() {
         assert!(wait["waited_ns"].as_u64() >= Some(200_000_000), "{wait:#}");
         assert_eq!(run.code(), 0, "it is no finding: {}", run.stderr);
     }
+}
+
+/// Advice comes at the end, with the lock's name; of a program whose locks are not waited for there is none.
+#[test]
+fn a_command_gets_advice_on_a_measurement() {
+    let scratch = Scratch::new();
+    let events = scratch.join("events");
+    let on_finding = format!("--on-finding=cat >> {}", events.display());
+    let run = under("meter", &[on_finding.as_str()], program("timeline.c")).run();
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let advice = run.report()["advice"].as_array().unwrap().clone();
+    let told = objects(&events);
+    assert!(!advice.is_empty() && told.len() == advice.len(), "{told:#?} {advice:#?}");
+    for (told, advice) in told.iter().zip(&advice) {
+        assert_eq!((&told["event"], &told["text"]), (&"advice".into(), &advice["text"]));
+        let lock = &run.report()["locks"][advice["lock"].as_u64().unwrap() as usize];
+        assert_eq!(told["lock_name"], lock["name"]);
+    }
+    let none = scratch.join("none");
+    let on_finding = format!("--on-finding=cat >> {}", none.display());
+    let run = under("meter", &[on_finding.as_str()], program("abba.c")).run();
+    assert_eq!(run.report()["advice"], serde_json::json!([]));
+    assert!(!none.exists(), "{}", run.stderr);
 }
 
 #[test]

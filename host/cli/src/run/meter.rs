@@ -36,8 +36,8 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output, &args.page)?;
     let mut exports = Exports::open(&args.view)?;
-    // Nobody looks for findings.
-    let nothing = LiveArgs::default();
+    // Nobody looks for findings, but a command may be run for what there is.
+    let findings = LiveArgs { on_finding: args.on_finding.clone(), ..LiveArgs::default() };
     let plan = Plan {
         program: &program,
         engines: Engines {
@@ -49,7 +49,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
             allocations: args.run.track_allocations,
         },
         args: &args.run,
-        wishes: Wishes::new(&nothing, &args.time, &OnDeadlock::Report),
+        wishes: Wishes::new(&findings, &args.time, &OnDeadlock::Report),
         hang_after: None,
     };
     let kernel = args.with_kernel.then(KernelWaits::start).transpose()?;
@@ -86,8 +86,10 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         let done =
             [output.add(&report), exports.write(&measured), session.live.add_late(&mut output)];
         written = output.all(files.into_iter().chain(done));
+        session.live.advise(&measured);
         is_pushed = pushing.take().is_none_or(|it| it.finish(Some(&measured), &output));
     }
+    session.live.finish(&output);
     let ending = session.ending().with_gaps(&completeness, args.whole);
     is_pushed &= pushing.is_none_or(|it| it.finish(None, &output));
     session.end(written.is_ok() && is_pushed, &output);

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lockwright_analysis::finding::{Finding, Grade, Process, Report};
+use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::under_way::LongWait;
 use lockwright_console::error::{Error, Result};
 use lockwright_console::sink::Sink;
@@ -403,6 +404,15 @@ impl<'a> Live<'a> {
                 ),
             }));
             run(Event::Retracted, finding);
+        }
+    }
+
+    /// Runs the command for each piece of advice on a measurement.
+    pub fn advise(&mut self, report: &MeterReport) {
+        if let Some(command) = &self.wishes.findings.on_finding {
+            for input in json::advice_events(report) {
+                self.commands.run("--on-finding", command, input);
+            }
         }
     }
 

@@ -9,10 +9,12 @@ use crate::lockmeter::advice::{
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::lockmeter::what_if::Change;
 
+/// A piece of advice.
 #[derive(Serialize)]
 pub struct AdviceOut {
     rule: &'static str,
-    lock: usize,
+    /// The lock that it is about: index into the report's.
+    pub lock: usize,
     text: String,
     confidence: &'static str,
     evidence: Vec<EvidenceOut>,

@@ -6,6 +6,8 @@ mod timeline;
 mod values;
 mod waiting;
 
+pub use advice::{AdviceOut, all as all_advice};
+
 use std::io;
 
 use serde::{Serialize, Serializer};
