@@ -2,6 +2,7 @@
 //! open from one look to the next, and leaves the processor to others.
 
 use std::collections::HashSet;
+use std::fs;
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -110,6 +111,20 @@ impl Worker {
     }
 }
 
+/// A wait of a thread of process `pid` with the names that threads have now: lockmeter records none.
+fn named(mut waiting: Waiting, pid: u32) -> Waiting {
+    let holders = waiting.holders.iter_mut().map(|holder| &mut holder.thread);
+    for thread in [&mut waiting.thread].into_iter().chain(&mut waiting.joined).chain(holders) {
+        if thread.name.is_empty() {
+            // A holder may be of another process.
+            let comm = format!("/proc/{pid}/task/{}/comm", thread.tid);
+            let name = fs::read_to_string(comm).unwrap_or_default();
+            thread.name = name.trim_end().to_owned();
+        }
+    }
+    waiting
+}
+
 /// What the thread has.
 struct Looker {
     images: Rc<Images>,
@@ -161,7 +176,7 @@ impl Looker {
                 token: header.token,
                 start_ns: header.start_ns,
                 is_for_lock: under_way::is_for_lock(&wait.waiting, wait.holds_lock),
-                waiting: wait.waiting,
+                waiting: named(wait.waiting, header.pid),
             }));
         }
         all
