@@ -5,7 +5,7 @@
 //! of milliseconds also what it counted so far, as often. Then processes that have ended are forgotten,
 //! so it can count for days. Started by `lockwright meter` and `lockwright top`, not by people.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -72,7 +72,7 @@ fn count_futexes(only: Option<u32>, every: Option<Duration>) -> Result<(), Refus
     let mut running = futexes::Running::start(only)?;
     say(&Message::Ready);
     let mut next = every.map(|_| Instant::now());
-    let mut ended = HashSet::new();
+    let mut ended = HashMap::new();
     // The command looks at a process when it hears of its first place. Those whose waits began before stay for
     // longer than many that begin now, so that their places follow a few at a time.
     let at_once = if only.is_some() { usize::MAX } else { 2 };
@@ -90,7 +90,7 @@ fn count_futexes(only: Option<u32>, every: Option<Duration>) -> Result<(), Refus
         // What is counted means nothing without its places.
         if let Some((next, every)) = next.as_mut().zip(every).filter(|_| !has_older) {
             if Instant::now() >= *next {
-                ended = report(&mut running, ended)?;
+                report(&mut running, &mut ended, LATER.max(4 * every))?;
                 *next = Instant::now() + every;
             }
             let left = next.saturating_duration_since(Instant::now()).as_millis();
@@ -106,20 +106,35 @@ fn count_futexes(only: Option<u32>, every: Option<Duration>) -> Result<(), Refus
     Ok(())
 }
 
-/// Says what was counted so far. Processes that had `ended` before it are then forgotten: what they did has been said. Gives
-/// those that have ended since.
-fn report(running: &mut futexes::Running, ended: HashSet<u32>) -> Result<HashSet<u32>, Refusal> {
+/// A process that has ended is forgotten so much later: the command does not read each message.
+const LATER: Duration = Duration::from_secs(5);
+
+/// Says what was counted so far, and forgets processes that had ended `later` before it, of which `ended` has when that was seen.
+fn report(
+    running: &mut futexes::Running,
+    ended: &mut HashMap<u32, Instant>,
+    later: Duration,
+) -> Result<(), Refusal> {
     let counted = running.read()?;
     // Places of what is counted come first.
     for place in running.places() {
         say(&Message::Place(place));
     }
-    let mut now = HashSet::new();
-    now.extend(counted.rows.iter().map(|row| row.tgid));
+    let now = Instant::now();
+    let pids: HashSet<u32> = counted.rows.iter().map(|row| row.tgid).collect();
     say(&Message::Futexes(counted));
-    running.forget(&ended)?;
-    now.retain(|pid| !ended.contains(pid) && fs::metadata(format!("/proc/{pid}")).is_err());
-    Ok(now)
+    let has_ended = |pid: &u32| fs::metadata(format!("/proc/{pid}")).is_err();
+    ended.retain(|pid, _| has_ended(pid));
+    for pid in pids.into_iter().filter(has_ended) {
+        ended.entry(pid).or_insert(now);
+    }
+    let old: HashSet<u32> =
+        ended.iter().filter(|(_, since)| now - **since >= later).map(|(pid, _)| *pid).collect();
+    if !old.is_empty() {
+        running.forget(&old)?;
+        ended.retain(|pid, _| !old.contains(pid));
+    }
+    Ok(())
 }
 
 /// Writes a message. Where nobody reads it there is nobody to tell.
