@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const FILE_NAME: &str = "steering";
 
 /// First word of the file. Its last byte is the version of the layout.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"lwsteer\x02");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"lwsteer\x03");
 
 /// Paths that can be steered at a time.
 pub const MOST_PATHS: usize = 16;
@@ -102,6 +102,10 @@ pub struct Path {
     pub apart: AtomicU32,
     /// 1: also threads that come to this same place are kept apart.
     pub alone: AtomicU32,
+    /// 1: threads are paused here, before the first lock of their part, until another is at the last one of its.
+    pub first: AtomicU32,
+    /// Makes the length a multiple of 8.
+    pub filler: AtomicU32,
     /// Not 0: this signal comes while a thread has the lock that it takes here.
     pub signal: AtomicU32,
     /// How long threads were paused here, ns.
@@ -182,7 +186,7 @@ impl Steering {
 }
 
 // No padding: what is written of it is initialised.
-const _: () = assert!(size_of::<Path>() == 8 * MOST_FRAMES + 4 * 14 + 8);
+const _: () = assert!(size_of::<Path>() == 8 * MOST_FRAMES + 4 * 16 + 8);
 const _: () = assert!(size_of::<Pause>() == 4 * 4 + 8 * 3 + 8 * MOST_HELD);
 const _: () = assert!(size_of::<Inside>() == 4 * 4 + 8);
 const _: () = assert!(

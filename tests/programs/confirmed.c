@@ -6,6 +6,8 @@
  *   confirmed semaphores  the same, with semaphores that begin at 1
  *   confirmed wrapped     the same, by a function of the program's own
  *   confirmed three       three threads, three locks
+ *   confirmed phases      as mutexes, and the second thread takes the first one's first lock alone, before its own two
+ *   confirmed spins       as mutexes, while a third thread does something all the time
  *   confirmed joined      a lock is held while the thread is joined that takes it
  *   confirmed read_again  a reader takes its lock again, and a writer may come between
  *   confirmed lost          a flag is set and signalled without the mutex of the waiter, 50 ms after that has begun to wait
@@ -312,6 +314,36 @@ static void *gate_second(void *unused)
 	return mutexes_right(unused);
 }
 
+static void *phases_second(void *unused)
+{
+	later();
+	pthread_mutex_lock(&left);
+	pthread_mutex_unlock(&left);
+	return mutexes_right(unused);
+}
+
+/* For ever, if the others deadlock. */
+static void *spins(void *unused)
+{
+	while (done < 2)
+		usleep(1000);
+	return unused;
+}
+
+static void *spins_left(void *unused)
+{
+	mutexes_left(unused);
+	done++;
+	return unused;
+}
+
+static void *spins_right(void *unused)
+{
+	mutexes_right(unused);
+	done++;
+	return unused;
+}
+
 static struct item *new_item(void)
 {
 	struct item *item = malloc(sizeof *item);
@@ -374,6 +406,10 @@ int main(int argc, char **argv)
 	items[1] = new_item();
 	if (!strcmp(what, "mutexes"))
 		run(mutexes_left, mutexes_right, NULL);
+	else if (!strcmp(what, "phases"))
+		run(mutexes_left, phases_second, NULL);
+	else if (!strcmp(what, "spins"))
+		run(spins_left, spins_right, spins);
 	else if (!strcmp(what, "busy"))
 		run(busy_left, busy_right, NULL);
 	else if (!strcmp(what, "needed")) {

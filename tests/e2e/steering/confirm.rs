@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::harness::{FOUND, Job, Run, Scratch, check_with, ledgers, program, run, tool, under};
 use crate::outside::by_kernel::schema::{errors, load};
 
-/// As patient as a busy machine needs: the first run holds threads up for a sixteenth of it, which ends once they meet.
+/// As patient as a busy machine needs: the first run holds threads up for an eighth of it, which ends once they meet.
 const PATIENT: &[&str] = &["--pause", "60s", "--runs", "3"];
 
 /// Enough where nothing is to come.
@@ -58,7 +58,9 @@ fn does_not_come(grade: &str, job: Job) -> (Run, String) {
 #[test]
 fn two_mutexes_deadlock_once_a_thread_is_held_up_between_them() {
     let run = comes("circular-dependency", "mutexes");
-    assert!(run.stderr.contains("note: confirming 1 of 1, run 3 of 3: "), "{}", run.stderr);
+    let said =
+        "note: confirming 1 of 1 (`left` and `right` are taken in both orders), run 3 of 3: ";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
     let paths = confirmation(&run)["paths"].as_array().unwrap();
     assert_eq!(paths.len(), 2);
     assert!(paths.iter().all(|path| path["met"].as_u64() >= Some(1)), "{paths:#?}");
@@ -91,6 +93,16 @@ fn so_do_three_threads_with_three_locks() {
 }
 
 #[test]
+fn so_do_threads_of_which_the_later_one_needs_the_others_lock_before() {
+    comes_with(&["--pause", "8s", "--runs", "3"], "circular-dependency", "phases");
+}
+
+#[test]
+fn a_run_that_deadlocks_ends_though_another_thread_goes_on() {
+    comes("circular-dependency", "spins");
+}
+
+#[test]
 fn so_do_a_thread_and_the_one_that_joins_it() {
     comes("join-with-lock-held", "joined");
 }
@@ -110,7 +122,7 @@ fn a_wakeup_is_lost_once_the_waiter_is_held_up_before_its_wait() {
 fn a_signal_comes_while_its_handlers_lock_is_held() {
     let run = under("confirm", &["--runs", "2"], program("signals.c")).arg("same").run();
     assert_eq!(run.verdicts(), [("inconsistent-state", "deadlocked")], "{}", run.stderr);
-    let said = "deadlocked in 2 of 2 runs, in which the signal came while a thread held the lock";
+    let said = "deadlocked in 2 of 2 runs: the signal came while a thread held the lock";
     assert!(evidence(&run).contains(said), "{}", run.stderr);
     let run = under("confirm", &["--runs", "2"], program("signals.c")).arg("blocked").run();
     assert_eq!(run.verdicts(), [], "{}", run.stderr);
@@ -138,7 +150,7 @@ fn other_locks_of_the_same_classes_are_no_deadlock() {
 }
 
 /// As [`PATIENT`], of two runs; both threads are held up for all of it.
-const PATIENT_TWICE: &[&str] = &["--pause", "8s", "--runs", "2"];
+const PATIENT_TWICE: &[&str] = &["--pause", "4s", "--runs", "2"];
 
 #[test]
 fn a_place_that_no_thread_comes_to_again_is_named() {

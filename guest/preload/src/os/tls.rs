@@ -25,9 +25,10 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 88",
+    ".size lockwright_thread, 96",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
     ".quad 0",
     ".quad 0",
     ".quad 0",
@@ -240,4 +241,14 @@ pub fn rooms() -> u64 {
 /// Sets the eleventh word.
 pub fn set_rooms(rooms: u64) {
     set_word::<ROOMS>(rooms);
+}
+
+/// The twelfth word: the lock that the thread was about to take when it was last at a place of a plan (`steering/meeting.rs`).
+pub fn steered() -> u64 {
+    word::<88>()
+}
+
+/// Sets the twelfth word.
+pub fn set_steered(lock: u64) {
+    set_word::<88>(lock);
 }

@@ -7,7 +7,7 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::steering::{MOST_HELD, MOST_PAUSED, Pause, Steering, pause_state};
 
 use super::plan::plan;
-use crate::os::{sys, time};
+use crate::os::{sys, time, tls};
 use crate::recorder::state;
 
 /// How often to try for the list's lock. Its holder does nothing there that takes time, but it may be killed.
@@ -64,6 +64,7 @@ pub fn come(plan: &Steering, index: usize, thread: Option<&ThreadState>, wanted:
         return;
     }
     path.arrivals.fetch_add(1, Relaxed);
+    tls::set_steered(wanted);
     let Some(pause) = locked(plan, || enter(plan, index, &arrival)).flatten() else { return };
     look_for_waiters(plan, pause, &arrival);
     let ended = wait(plan, pause);
@@ -92,7 +93,15 @@ fn enter<'p>(plan: &'p Steering, index: usize, arrival: &Arrival) -> Option<&'p 
         }
         return None;
     }
-    if paused(plan, arrival.pid).any(|(_, pause)| pause.path.load(Relaxed) != index as u32) {
+    let is_first = is_first(plan, index as u32);
+    let is_last = |(_, pause): (usize, &Pause)| !self::is_first(plan, pause.path.load(Relaxed));
+    let others =
+        || paused(plan, arrival.pid).filter(|(_, it)| it.path.load(Relaxed) != index as u32);
+    if others().any(is_last) {
+        if is_first {
+            // The other waits for this thread.
+            return None;
+        }
         path.elsewhere.fetch_add(1, Relaxed);
     } else if path.skip.load(Relaxed) > 0 {
         path.skip.fetch_sub(1, Relaxed);
@@ -103,7 +112,18 @@ fn enter<'p>(plan: &'p Steering, index: usize, arrival: &Arrival) -> Option<&'p 
     }
     let pause = enter_row(plan, index, arrival, 0)?;
     path.pauses.fetch_add(1, Relaxed);
+    if !is_first {
+        // What waited for a thread to be here goes on.
+        for (_, early) in others().filter(|&it| !is_last(it)) {
+            end(early, pause_state::MET);
+        }
+    }
     Some(pause)
+}
+
+/// Threads are paused at this path before the first lock of their part.
+fn is_first(plan: &Steering, path: u32) -> bool {
+    plan.paths[path as usize % plan.paths.len()].first.load(Relaxed) != 0
 }
 
 /// Enters a thread in the list of those that are paused; `None`: there is no row for it.
@@ -203,6 +223,9 @@ pub fn spend(plan: &Steering, ns: u64) {
 pub fn waits(addr: u64, node: u32) {
     let Some(plan) = plan() else { return };
     let pid = sys::pids().0;
+    // One that waits at a place of the plan is no reason why threads do not come to one.
+    let node = if tls::steered() == addr { 0 } else { node };
+    tls::set_steered(0);
     let holder = paused(plan, pid).find(|(_, pause)| has(pause, addr));
     if let Some((_, pause)) = holder {
         stands_in_the_way(plan, pause, pid, node);
@@ -219,8 +242,10 @@ pub fn look_for_waiters(plan: &Steering, pause: &Pause, arrival: &Arrival) {
 
 fn stands_in_the_way(plan: &Steering, pause: &Pause, pid: u32, node: u32) {
     let path = &plan.paths[pause.path.load(Relaxed) as usize % plan.paths.len()];
-    path.waiter_pid.store(pid, Relaxed);
-    path.waiter_node.store(node, Relaxed);
+    if node != 0 {
+        path.waiter_pid.store(pid, Relaxed);
+        path.waiter_node.store(node, Relaxed);
+    }
     end(pause, pause_state::IN_THE_WAY);
     if path.apart.load(Relaxed) != 0 {
         changed(plan);

@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Confirmation")]
 pub struct SteeringArgs {
-    /// The longest that a thread is held up at once. The first run holds it up for a sixteenth of that.
+    /// The longest that a thread is held up at once. The first run holds it up for an eighth of that.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = Self::PAUSE)]
     pub pause: Duration,
 

@@ -19,9 +19,7 @@ pub fn lines(finding: &Finding, confirmation: &Confirmation) -> Vec<String> {
                 "each thread was held up at the place that closes the cycle until the others were at theirs"
             }
         };
-        return vec![format!(
-            "confirmed by steering: deadlocked in {deadlocked} of {all}, in which {how}"
-        )];
+        return vec![format!("confirmed by steering: deadlocked in {deadlocked} of {all}: {how}")];
     }
     let mut lines = vec![format!(
         "not reached in {all} in which its threads were held up for each other, because:"

@@ -50,11 +50,11 @@ pub fn told(finding: &Finding) -> Told {
         Details::Object(fault) => fault,
         Details::Order(fault) => fault,
     };
-    let confirmed = finding.confirmation.as_deref();
-    let confirmed = confirmed.map(|it| confirmed::lines(finding, it)).unwrap_or_default();
-    Told {
-        title: sentences.title(finding),
-        evidence: confirmed.into_iter().chain(sentences.evidence(finding)).collect(),
-        help: sentences.help(finding),
-    }
+    let evidence = match finding.confirmation.as_deref() {
+        // What made it likely does not matter any more.
+        Some(it) if it.deadlocked > 0 => confirmed::lines(finding, it),
+        Some(it) => [confirmed::lines(finding, it), sentences.evidence(finding)].concat(),
+        None => sentences.evidence(finding),
+    };
+    Told { title: sentences.title(finding), evidence, help: sentences.help(finding) }
 }

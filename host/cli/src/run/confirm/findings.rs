@@ -14,8 +14,8 @@ use super::trial;
 use super::wanted::{Confirming, Job};
 use crate::run::output::Output;
 
-/// The first run holds threads up for this part of the longest pause, each further one for four times as long.
-const FIRST_PART: u32 = 16;
+/// The first run holds threads up for this part of the longest pause.
+const FIRST_PART: u32 = 8;
 
 /// Makes the findings of a report happen that are meant, count, and are of a grade that says they may. Those that do are
 /// deadlocks then; all that were tried say what came of it.
@@ -26,12 +26,17 @@ pub fn confirm(report: &mut Report, job: &Job<'_>, output: &Output) -> Result<()
     let Confirming { runs, steering, budget, .. } = job.confirming;
     let chosen = candidates(report, job, output)?;
     if chosen.is_empty() {
-        output.note(&Error::new("there is no finding to confirm"));
+        let is_deadlocked = report.findings.iter().any(|it| it.grade == Grade::Deadlocked);
+        output.note(&Error::new(match is_deadlocked {
+            true => "there is no finding to confirm: the deadlock came by itself",
+            false => "there is no finding to confirm",
+        }));
         return Ok(());
     }
     trial::prove(job)?;
     let begun = Instant::now();
     let (count, mut left) = (chosen.len(), 0);
+    let mut others: Vec<Finding> = Vec::new();
     for (number, (at, places)) in (1..).zip(chosen) {
         let finding = &mut report.findings[at];
         let title = prose::told(finding).title;
@@ -41,20 +46,30 @@ pub fn confirm(report: &mut Report, job: &Job<'_>, output: &Output) -> Result<()
             if rest.is_some_and(|rest| rest.is_zero()) {
                 break;
             }
-            let outcome = steered(job, &places, pause(steering.pause, run), rest, &mut tally)?;
+            // What led into the deadlock is done again.
+            let way = tally.way().unwrap_or(run);
+            let longest = pause(steering.pause, way);
+            let outcome = steered(job, &places, way, longest, rest, &mut tally)?;
             output.note(&Error::new(format!(
-                "confirming {number} of {count}, run {run} of {runs}: {outcome}: {title}"
+                "confirming {number} of {count} ({title}), run {run} of {runs}: {outcome}"
             )));
         }
         if tally.runs() == 0 {
             left += 1;
             continue;
         }
-        let confirmation = tally.confirmation();
+        let (confirmation, came) = tally.confirmation();
+        others.extend(came);
         if confirmation.deadlocked > 0 {
             finding.grade = Grade::Deadlocked;
         }
         finding.confirmation = Some(Box::new(confirmation));
+    }
+    for other in others {
+        let one = fingerprint(&other);
+        if !report.findings.iter().any(|it| fingerprint(it) == one) {
+            report.findings.push(other);
+        }
     }
     if left > 0 {
         output.note(&Error::new(format!(
@@ -111,10 +126,9 @@ fn candidates(report: &Report, job: &Job<'_>, output: &Output) -> Result<Vec<(us
     Ok(chosen)
 }
 
-/// How long threads are held up at once in this run, from 1.
+/// How long threads are held up at once in this run, from 1: longer only where that is not enough.
 fn pause(longest: Duration, run: u32) -> Duration {
-    let part = FIRST_PART >> (2 * (run - 1)).min(31);
-    longest / part.max(1)
+    if run == 1 { longest / FIRST_PART } else { longest }
 }
 
 #[cfg(test)]
@@ -122,10 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_from_run_to_run() {
+    fn pauses_are_as_long_as_they_have_to_be() {
         let ms = Duration::from_millis;
-        let pauses: Vec<Duration> = (1..=5).map(|run| pause(ms(1600), run)).collect();
-        assert_eq!(pauses, [ms(100), ms(400), ms(1600), ms(1600), ms(1600)]);
-        assert_eq!(pause(ms(1600), 1000), ms(1600));
+        assert_eq!([1, 2, 3].map(|run| pause(ms(1600), run)), [ms(200), ms(1600), ms(1600)]);
     }
 }

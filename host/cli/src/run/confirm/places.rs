@@ -4,6 +4,7 @@ use lockwright_analysis::finding::action::Action;
 use lockwright_analysis::finding::order::{self, handler};
 use lockwright_analysis::finding::{Details, Finding, Frame, Kind, Step};
 use lockwright_ledger::steering::{MOST_FRAMES, MOST_PATHS};
+use lockwright_report::verdict::identity;
 
 use crate::run::watch::steering::Place;
 
@@ -16,6 +17,10 @@ pub struct Places {
     pub steps: Vec<usize>,
     /// Where all steps of the finding are.
     there: Vec<Place>,
+    /// Where threads take the first locks of their parts, if it is a cycle of locks.
+    first: Vec<Place>,
+    /// The classes of its locks, if it is a cycle of locks.
+    classes: Option<Vec<String>>,
 }
 
 impl Places {
@@ -33,7 +38,14 @@ impl Places {
             Kind::InconsistentState => |step| step.held.is_empty(),
             _ => return None,
         };
-        let mut places = Self { all: Vec::new(), steps: Vec::new(), there: Vec::new() };
+        let first = first_locks(finding).unwrap_or_default().into_iter();
+        let mut places = Self {
+            all: Vec::new(),
+            steps: Vec::new(),
+            there: Vec::new(),
+            first: first.map(|(place, _)| Place { is_first: true, ..place }).collect(),
+            classes: classes(finding),
+        };
         for (at, step) in finding.steps.iter().enumerate() {
             let place = Place { signal, ..place(step)? };
             if is_one(step) && !places.all.contains(&place) {
@@ -45,8 +57,23 @@ impl Places {
         Some(places).filter(|places| (1..=MOST_PATHS).contains(&places.all.len()))
     }
 
-    /// Whether a deadlock of another run has its threads at these places.
+    /// Where threads are held up in this run, from 1: in every second one also before the first lock of one part. The thread
+    /// of another part may come later, and need that lock before.
+    pub fn of_run(&self, run: u32) -> Vec<Place> {
+        let mut places = self.all.clone();
+        if run.is_multiple_of(2) && !self.first.is_empty() {
+            let part = (run / 2 - 1) as usize % self.first.len();
+            places.push(self.first[part].clone());
+        }
+        places
+    }
+
+    /// Whether a deadlock of another run has its threads at these places; or at others with locks of the same classes in a
+    /// cycle, of which a finding names one set of places.
     pub fn are_of(&self, deadlock: &Finding) -> bool {
+        if self.classes.is_some() && self.classes == classes(deadlock) {
+            return true;
+        }
         let there: Vec<Place> = deadlock.steps.iter().filter_map(place).collect();
         let is_one_of = |one: &Place, of: &[Place]| of.iter().any(|it| is_same(it, one));
         if self.all.len() == 1 {
@@ -56,6 +83,14 @@ impl Places {
         there.iter().all(|place| is_one_of(place, &self.all))
             && self.all.iter().all(|place| is_one_of(place, &there))
     }
+}
+
+/// The classes of the locks of a cycle, in alphabetical order, as they are called in each run.
+fn classes(finding: &Finding) -> Option<Vec<String>> {
+    let of = |lock| identity::steady_name(identity::class_of_any_run(lock).0);
+    let mut classes: Vec<String> = finding.locks.iter().map(of).collect();
+    classes.sort();
+    (finding.kind == Kind::CircularDependency).then_some(classes)
 }
 
 /// The signal whose handler takes the one lock of a finding; `None`: it is more than that.
@@ -84,7 +119,7 @@ pub fn first_locks(finding: &Finding) -> Option<Vec<(Place, bool)>> {
         let offsets = offsets(&first.stack)?;
         match places.iter_mut().find(|(place, _)| place.offsets == offsets) {
             Some((_, alone)) => *alone = true,
-            None => places.push((Place { offsets, needs_held: false, signal: 0 }, false)),
+            None => places.push((Place { offsets, ..Place::default() }, false)),
         }
     }
     Some(places).filter(|places| (1..=MOST_PATHS).contains(&places.len()))
@@ -92,7 +127,8 @@ pub fn first_locks(finding: &Finding) -> Option<Vec<(Place, bool)>> {
 
 /// Where a step is.
 fn place(step: &Step) -> Option<Place> {
-    Some(Place { offsets: offsets(&step.stack)?, needs_held: !step.held.is_empty(), signal: 0 })
+    let (offsets, needs_held) = (offsets(&step.stack)?, !step.held.is_empty());
+    Some(Place { offsets, needs_held, ..Place::default() })
 }
 
 /// A call, and those that lead to it from the first function that is no wrapper of it.

@@ -23,19 +23,20 @@ use crate::run::watch::steering::{self, SteeringPlan};
 /// All pauses of a run may take so many times the longest together.
 const PAUSES: u32 = 20;
 
-/// One run in which threads are held up at these places. Says what came of it.
+/// One run in which threads are held up at these places, in the way of that run, from 1. Says what came of it.
 ///
 /// # Errors
 /// If the program cannot be run or watched.
 pub fn steered(
     job: &Job<'_>,
     places: &Places,
+    way: u32,
     longest: Duration,
     rest: Option<Duration>,
     tally: &mut Tally,
 ) -> Result<String> {
     let plan = SteeringPlan {
-        places: places.all.clone(),
+        places: places.of_run(way),
         longest,
         total: job.confirming.steering.pause * PAUSES,
         ..SteeringPlan::default()
@@ -48,7 +49,7 @@ pub fn steered(
         let mut report = analyse(&session.ledgers, Instances::Folded, &Silent);
         // Processes all of whose threads wait for ever are in no ledger.
         session.live.deadlocks.tell(&mut report);
-        Ok(tally.add(places, &counts, &report, &session.ledgers, longest))
+        Ok(tally.add(places, way, &counts, &report, &session.ledgers, longest))
     })?
 }
 

@@ -18,6 +18,9 @@ use super::places::Places;
 #[derive(Debug)]
 pub struct Tally {
     sums: Confirmation,
+    others: Vec<Finding>,
+    /// The way of the last run, if it deadlocked.
+    way: Option<u32>,
 }
 
 impl Tally {
@@ -25,7 +28,11 @@ impl Tally {
     pub fn new(places: &Places) -> Self {
         let path = |&step: &usize| SteeredPath { step, ..SteeredPath::default() };
         let paths = places.steps.iter().map(path).collect();
-        Self { sums: Confirmation { paths, ..Confirmation::default() } }
+        Self {
+            sums: Confirmation { paths, ..Confirmation::default() },
+            others: Vec::new(),
+            way: None,
+        }
     }
 
     /// How many runs there were.
@@ -38,21 +45,28 @@ impl Tally {
         self.sums.deadlocked
     }
 
-    /// All that is known.
-    pub fn confirmation(self) -> Confirmation {
-        self.sums
+    /// The way of the last run, if that deadlocked.
+    pub fn way(&self) -> Option<u32> {
+        self.way
     }
 
-    /// Adds a run in which threads were held up for so long at most, and says what came of it in a few words.
+    /// All that is known, and deadlocks that are none of the finding.
+    pub fn confirmation(self) -> (Confirmation, Vec<Finding>) {
+        (self.sums, self.others)
+    }
+
+    /// Adds a run of that way in which threads were held up for so long at most, and says what came of it in a few words.
     pub fn add(
         &mut self,
         places: &Places,
+        way: u32,
         counts: &Steering,
         report: &Report,
         ledgers: &[Ledger],
         longest: Duration,
     ) -> String {
         self.sums.runs += 1;
+        self.way = None;
         for (sum, path) in self.sums.paths.iter_mut().zip(&counts.paths) {
             add(sum, path, longest);
             if let Some(waiter) = waiter(path, ledgers) {
@@ -62,10 +76,13 @@ impl Tally {
         let deadlocks = || report.findings.iter().filter(|it| it.grade == Grade::Deadlocked);
         if deadlocks().any(|it: &Finding| places.are_of(it)) {
             self.sums.deadlocked += 1;
+            self.way = Some(way);
             return "deadlocked".to_owned();
         }
         if deadlocks().next().is_some() {
             self.sums.other_deadlocks += 1;
+            // The process was one of another run.
+            self.others.extend(deadlocks().map(|it| Finding { process: None, ..it.clone() }));
             return "another deadlock came first".to_owned();
         }
         let unseen = counts.paths[..self.sums.paths.len()].iter();

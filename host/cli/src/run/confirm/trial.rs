@@ -53,8 +53,8 @@ pub fn prove(job: &Job<'_>) -> Result<()> {
     let places = report.findings.iter().find(is_planted).and_then(Places::of);
     let places = places.ok_or_else(|| failed("its order was not found"))?;
     let mut tally = Tally::new(&places);
-    for _ in 0..RUNS {
-        steered(&trial, &places, PAUSE, None, &mut tally)?;
+    for run in 1..=RUNS {
+        steered(&trial, &places, run, PAUSE, None, &mut tally)?;
         if tally.deadlocked() > 0 {
             return Ok(());
         }

@@ -34,6 +34,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// moves. A deadlock that stands for so long is reported in any case.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long one stands that the threads were led into, until it is final whatever else the process does: the cycle is known.
+const STEERED: Duration = Duration::from_secs(5);
+
 /// The longest time between two looks at a deadlock that stands.
 const RAREST_LOOK: Duration = Duration::from_secs(2);
 
@@ -48,6 +51,8 @@ pub struct Deadlocks {
     /// There were ledgers to look at.
     saw_ledgers: bool,
     aborted: Vec<Aborted>,
+    /// Threads are led into them.
+    are_steered: bool,
 }
 
 /// A ledger with deadlocks that stand.
@@ -115,6 +120,11 @@ struct Hang {
 }
 
 impl Deadlocks {
+    /// None yet. `are_steered`: threads are led into them.
+    pub fn new(are_steered: bool) -> Self {
+        Self { are_steered, ..Self::default() }
+    }
+
     /// Ledgers with deadlocks that stand, and are to be reported, or are final, of those in `places`. Cheap as long as
     /// there is nothing.
     pub fn poll(&mut self, places: &[(Place, u32)]) -> Vec<Standing> {
@@ -126,12 +136,13 @@ impl Deadlocks {
         }
         let now = Instant::now();
         let mut standing = Vec::new();
+        let longest = self.are_steered.then_some(STEERED);
         self.suspected.retain(|place, suspect| {
             if now < suspect.next_look {
                 return true;
             }
             let Some(ledger) = place.open() else { return false };
-            let hope = suspect.look(&ledger, place.writer(), now);
+            let hope = suspect.look(&ledger, place.writer(), now, longest);
             let known = |hope| Standing { ledger: place.clone(), hope };
             match hope {
                 Hope::Over => false,
@@ -303,8 +314,14 @@ enum Hope {
 }
 
 impl Suspect {
-    /// Looks at the deadlocks in `ledger`, which process `pid` writes.
-    fn look(&mut self, ledger: &Ledger, pid: Option<u32>, now: Instant) -> Hope {
+    /// Looks at the deadlocks in `ledger`, which process `pid` writes. One that has stood for the `longest` time is final.
+    fn look(
+        &mut self,
+        ledger: &Ledger,
+        pid: Option<u32>,
+        now: Instant,
+        longest: Option<Duration>,
+    ) -> Hope {
         let hangs = hangs(ledger);
         let stands = hangs.iter().any(|hang| self.hangs.contains(hang));
         self.hangs = hangs;
@@ -321,6 +338,7 @@ impl Suspect {
         let (stood, quiet) = (now - self.since, now - self.quiet);
         self.next_look = now + (stood / 4).min(RAREST_LOOK);
         match outlook {
+            _ if longest.is_some_and(|longest| stood >= longest) => Hope::Final,
             Outlook::Final if quiet >= GRACE => Hope::Final,
             Outlook::Outside(_) if quiet >= PATIENCE => Hope::Final,
             Outlook::Inside(why) | Outlook::Outside(why) if stood >= PATIENCE && !self.is_told => {
@@ -458,7 +476,7 @@ mod tests {
             let look = |&(ms, waits, mode): &(u64, [u32; 2], u16)| {
                 std::fs::write(&path, deadlocked(waits, mode)).unwrap();
                 let ledger = Ledger::open(&path).unwrap();
-                let hope = suspect.look(&ledger, None, start + Duration::from_millis(ms));
+                let hope = suspect.look(&ledger, None, start + Duration::from_millis(ms), None);
                 matches!(hope, Hope::Final)
             };
             looks.iter().map(look).collect()

@@ -112,7 +112,7 @@ impl<'a> Live<'a> {
         Self {
             wishes,
             begun,
-            deadlocks: Deadlocks::default(),
+            deadlocks: Deadlocks::new(wishes.steering.is_some_and(|plan| !plan.places.is_empty())),
             asleep: checks.then(AsleepProcesses::default),
             told: ToldFindings::default(),
             commands: Commands::default(),

@@ -13,12 +13,14 @@ use crate::run::output::Output;
 use lockwright_report::prose::words::{count, duration};
 
 /// Where a thread is to be held up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Return addresses within their modules, innermost first.
     pub offsets: Vec<u64>,
     /// Only a thread that holds a lock is meant.
     pub needs_held: bool,
+    /// Threads are held up here before the first lock of their part, until another is at the last one of its.
+    pub is_first: bool,
     /// Not 0: this signal is to come while a thread has the lock that it takes there.
     pub signal: u32,
 }
@@ -111,6 +113,7 @@ impl SteeringPlan {
             path.offset_count.store(frames as u32, Relaxed);
             path.needs_held.store(place.needs_held.into(), Relaxed);
             path.signal.store(place.signal, Relaxed);
+            path.first.store(place.is_first.into(), Relaxed);
             for (word, &offset) in path.offsets.iter().zip(&place.offsets) {
                 word.store(offset, Relaxed);
             }
