@@ -1,6 +1,8 @@
 //! What a check predicts is made to happen, or the report says what was in the way.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -214,6 +216,38 @@ fn a_budget_that_is_used_up_says_what_was_not_tried() {
     assert!(run.stderr.contains("were not tried: the time was up"), "{}", run.stderr);
     assert!(run.finding().get("confirmation").is_none());
     assert_eq!(run.verdicts(), [("circular-dependency", "likely")]);
+}
+
+/// A script that has the program's finding, and does this before.
+fn script(scratch: &Scratch, before: &str) -> PathBuf {
+    let (file, program) = (scratch.join("script"), program("confirmed.c"));
+    let text = format!(
+        "#!/bin/sh\ncd {}\n{before}\n{} flag\n",
+        scratch.path().display(),
+        program.display()
+    );
+    fs::write(&file, text).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
+#[test]
+fn what_was_found_is_reported_though_the_program_is_gone() {
+    let scratch = Scratch::new();
+    let run = under("confirm", SHORT, script(&scratch, "rm script")).run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_ne!(run.code(), FOUND);
+    assert!(run.stderr.contains("/script"), "{}", run.stderr);
+}
+
+#[test]
+fn a_run_that_is_interrupted_is_the_last() {
+    let scratch = Scratch::new();
+    let before = "[ -e second ] && { touch third; kill -INT $$; }\ntouch second";
+    let run = under("confirm", &["--runs", "9"], script(&scratch, before)).run();
+    assert!(scratch.join("third").exists(), "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(confirmation(&run)["runs"], 1);
 }
 
 #[test]

@@ -113,6 +113,8 @@ pub fn check(
     let is_aborted = session.live.stopped() == Some(Why::Finding);
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let (mut report, mut written) = (None, Ok(()));
+    // What was found is shown all the same.
+    let mut confirmed = Ok(());
     if !session.ledgers.is_empty() {
         let symbols = AllSymbols::new(&session.ledgers);
         let symbols = symbols.each();
@@ -129,7 +131,7 @@ pub fn check(
         }
         if let Some(confirming) = wishes.confirm {
             let job = Job { program, run: args, objects: !checkers.no_objects, confirming };
-            confirm::confirm(&mut found, &job, output)?;
+            confirmed = confirm::confirm(&mut found, &job, output);
         }
         let long_waits = session.live.long_waits(&tokens(&found));
         let files = {
@@ -147,7 +149,7 @@ pub fn check(
     }
     session.live.finish(output);
     session.end(written.is_ok(), output);
-    written.map(|()| Checked { report, own, is_aborted, completeness })
+    written.and(confirmed).map(|()| Checked { report, own, is_aborted, completeness })
 }
 
 /// What the ledgers of a report's processes are known by.

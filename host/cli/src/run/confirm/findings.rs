@@ -35,8 +35,9 @@ pub fn confirm(report: &mut Report, job: &Job<'_>, output: &Output) -> Result<()
     }
     trial::prove(job)?;
     let begun = Instant::now();
-    let (count, mut left) = (chosen.len(), 0);
+    let (count, mut tried) = (chosen.len(), 0);
     let mut others: Vec<Finding> = Vec::new();
+    let mut ended = None;
     for (number, (at, places)) in (1..).zip(chosen) {
         let finding = &mut report.findings[at];
         let title = prose::told(finding).title;
@@ -44,26 +45,38 @@ pub fn confirm(report: &mut Report, job: &Job<'_>, output: &Output) -> Result<()
         for run in 1..=runs {
             let rest = budget.map(|budget| budget.saturating_sub(begun.elapsed()));
             if rest.is_some_and(|rest| rest.is_zero()) {
+                ended = Some(Ok("the time was up"));
                 break;
             }
             // What led into the deadlock is done again.
             let way = tally.way().unwrap_or(run);
             let longest = pause(steering.pause, way);
-            let outcome = steered(job, &places, way, longest, rest, &mut tally)?;
-            output.note(&Error::new(format!(
-                "confirming {number} of {count} ({title}), run {run} of {runs}: {outcome}"
-            )));
+            match steered(job, &places, way, longest, rest, &mut tally) {
+                Ok(outcome) => {
+                    output.note(&Error::new(format!(
+                        "confirming {number} of {count} ({title}), run {run} of {runs}: {}",
+                        outcome.words
+                    )));
+                    ended = outcome.is_interrupted.then_some(Ok("it was interrupted"));
+                }
+                Err(error) => ended = Some(Err(error)),
+            }
+            if ended.is_some() {
+                break;
+            }
         }
-        if tally.runs() == 0 {
-            left += 1;
-            continue;
+        if tally.runs() > 0 {
+            tried += 1;
+            let (confirmation, came) = tally.confirmation();
+            others.extend(came);
+            if confirmation.deadlocked > 0 {
+                finding.grade = Grade::Deadlocked;
+            }
+            finding.confirmation = Some(Box::new(confirmation));
         }
-        let (confirmation, came) = tally.confirmation();
-        others.extend(came);
-        if confirmation.deadlocked > 0 {
-            finding.grade = Grade::Deadlocked;
+        if ended.is_some() {
+            break;
         }
-        finding.confirmation = Some(Box::new(confirmation));
     }
     for other in others {
         let one = fingerprint(&other);
@@ -71,12 +84,15 @@ pub fn confirm(report: &mut Report, job: &Job<'_>, output: &Output) -> Result<()
             report.findings.push(other);
         }
     }
-    if left > 0 {
-        output.note(&Error::new(format!(
-            "{left} of {count} findings were not tried: the time was up"
-        )));
+    match ended {
+        Some(Ok(why)) if tried < count => {
+            let left = count - tried;
+            output.note(&Error::new(format!("{left} of {count} findings were not tried: {why}")));
+            Ok(())
+        }
+        Some(Err(error)) => Err(error),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The findings that can be steered, by index, and where their threads are to be held up.

@@ -67,7 +67,8 @@ pub fn run(args: ConfirmArgs) -> Result<Ending> {
     report.waiting.clear();
     let objects = !args.checkers.no_objects;
     let job = Job { program: &program, run: &args.run, objects, confirming };
-    confirm(&mut report, &job, &output)?;
+    // What was found is shown all the same.
+    let confirmed = confirm(&mut report, &job, &output);
     let files = {
         let judged = output.verdicts.judge(&report);
         let findings = Findings::new(&judged, output.verdicts.all).of(&ledgers, &symbols);
@@ -76,6 +77,7 @@ pub fn run(args: ConfirmArgs) -> Result<Ending> {
     let shown = output.show(&report, |_| true);
     let rest = output.finish(&report, &ledgers);
     output.all(files.into_iter().chain([shown]).chain(rest))?;
+    confirmed?;
     let judged = output.judge(&report);
     let ending = Ending::Code(0).with_findings(judged.counted(), &args.verdict);
     Ok(ending.with_gaps(&report.summary.completeness, args.whole))

@@ -1,6 +1,8 @@
 //! Runs of the program for one finding, in which its threads are held up.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use lockwright_analysis::analyse;
@@ -23,7 +25,15 @@ use crate::run::watch::steering::{self, SteeringPlan};
 /// All pauses of a run may take so many times the longest together.
 const PAUSES: u32 = 20;
 
-/// One run in which threads are held up at these places, in the way of that run, from 1. Says what came of it.
+/// What came of a run.
+pub struct Outcome {
+    /// In a few words.
+    pub words: String,
+    /// The user ended it.
+    pub is_interrupted: bool,
+}
+
+/// One run in which threads are held up at these places, in the way of that run, from 1.
 ///
 /// # Errors
 /// If the program cannot be run or watched.
@@ -34,7 +44,7 @@ pub fn steered(
     longest: Duration,
     rest: Option<Duration>,
     tally: &mut Tally,
-) -> Result<String> {
+) -> Result<Outcome> {
     let plan = SteeringPlan {
         places: places.of_run(way),
         longest,
@@ -49,8 +59,14 @@ pub fn steered(
         let mut report = analyse(&session.ledgers, Instances::Folded, &Silent);
         // Processes all of whose threads wait for ever are in no ledger.
         session.live.deadlocks.tell(&mut report);
-        Ok(tally.add(places, way, &counts, &report, &session.ledgers, longest))
+        let words = tally.add(places, way, &counts, &report, &session.ledgers, longest);
+        Ok(Outcome { words, is_interrupted: is_interrupted(session.status) })
     })?
+}
+
+/// Ctrl-C in a terminal ends the program, not lockwright, as long as that runs. A shell passes it on as a code.
+fn is_interrupted(status: ExitStatus) -> bool {
+    status.signal() == Some(libc::SIGINT) || status.code() == Some(128 + libc::SIGINT)
 }
 
 /// Runs the program once, without a report, and has what is left of it looked at.
