@@ -24,8 +24,10 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of a finding; `None`: it is of a kind, or has stacks, for which threads cannot be held up.
+    /// Those of a finding; `None`: it is of a kind or of several processes, or has stacks, for which threads cannot be held up.
     pub fn of(finding: &Finding) -> Option<Self> {
+        // Threads of several processes do not wait for each other here.
+        finding.process?;
         let signal = match finding.kind {
             Kind::InconsistentState => taken_in_handler(finding)?,
             _ => 0,
