@@ -7,6 +7,7 @@
  *   confirmed wrapped     the same, by a function of the program's own
  *   confirmed three       three threads, three locks
  *   confirmed phases      as mutexes, and the second thread takes the first one's first lock alone, before its own two
+ *   confirmed hot         as mutexes, and a third thread takes the first lock alone meanwhile
  *   confirmed spins       as mutexes, while a third thread does something all the time
  *   confirmed joined      a lock is held while the thread is joined that takes it
  *   confirmed read_again  a reader takes its lock again, and a writer may come between
@@ -322,6 +323,14 @@ static void *phases_second(void *unused)
 	return mutexes_right(unused);
 }
 
+static void *hot(void *unused)
+{
+	usleep(5000);
+	pthread_mutex_lock(&left);
+	pthread_mutex_unlock(&left);
+	return unused;
+}
+
 /* For ever, if the others deadlock. */
 static void *spins(void *unused)
 {
@@ -408,6 +417,8 @@ int main(int argc, char **argv)
 		run(mutexes_left, mutexes_right, NULL);
 	else if (!strcmp(what, "phases"))
 		run(mutexes_left, phases_second, NULL);
+	else if (!strcmp(what, "hot"))
+		run(mutexes_left, mutexes_right, hot);
 	else if (!strcmp(what, "spins"))
 		run(spins_left, spins_right, spins);
 	else if (!strcmp(what, "busy"))

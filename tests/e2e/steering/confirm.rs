@@ -100,6 +100,13 @@ fn so_do_threads_of_which_the_later_one_needs_the_others_lock_before() {
 }
 
 #[test]
+fn one_that_is_in_somebodys_way_meets_the_other_before_it_goes_on() {
+    let run = comes("circular-dependency", "hot");
+    let paths = confirmation(&run)["paths"].as_array().unwrap();
+    assert!(paths.iter().all(|path| path["met"].as_u64() >= Some(1)), "{paths:#?}");
+}
+
+#[test]
 fn a_run_that_deadlocks_ends_though_another_thread_goes_on() {
     comes("circular-dependency", "spins");
 }

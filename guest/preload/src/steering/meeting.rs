@@ -165,11 +165,13 @@ fn cycle_of(plan: &Steering, arrival: &Arrival, cycle: &mut [usize; MOST_PAUSED]
     None
 }
 
-/// The paused threads of a process.
+/// The paused threads of a process, those that are to go on soon among them: what they wait for may come before.
 pub fn paused(plan: &Steering, pid: u32) -> impl Iterator<Item = (usize, &Pause)> {
     plan.paused.iter().enumerate().filter(move |(_, pause)| {
-        // Acquire pairs with the Release in `enter`.
-        pause.state.load(Acquire) == pause_state::PAUSED && pause.pid.load(Relaxed) == pid
+        // Acquire pairs with the Release in `enter_row`.
+        let state = pause.state.load(Acquire);
+        matches!(state, pause_state::PAUSED | pause_state::IN_THE_WAY)
+            && pause.pid.load(Relaxed) == pid
     })
 }
 
@@ -180,8 +182,14 @@ fn has(pause: &Pause, wanted: u64) -> bool {
 }
 
 fn end(pause: &Pause, why: u32) {
-    // Release pairs with the Acquire in `wait`. One that has ended by itself meanwhile stays so.
-    let _ = pause.state.compare_exchange(pause_state::PAUSED, why, Release, Relaxed);
+    // One that has ended by itself meanwhile stays so.
+    let ends = |state| match state {
+        pause_state::PAUSED => Some(why),
+        pause_state::IN_THE_WAY if why == pause_state::MET => Some(why),
+        _ => None,
+    };
+    // Release pairs with the Acquire in `wait`.
+    let _ = pause.state.fetch_update(Release, Relaxed, ends);
     sys::futex_wake(&pause.state, 1);
 }
 
