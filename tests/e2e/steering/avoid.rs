@@ -80,4 +80,11 @@ fn what_cannot_be_avoided_is_refused() {
     let scratch = Scratch::new();
     let from = kept(&scratch, "nothing");
     refused(from.to_str().unwrap(), "there is no finding to avoid");
+    // Two places each, and there is room for 16.
+    let scratch = Scratch::new();
+    let from = kept(&scratch, "mutexes");
+    let options = [["--avoid", from.to_str().unwrap()]; 9].concat();
+    let run = check_with(&options, program("confirmed.c")).run();
+    assert!(run.stderr.contains("they have 18 places, and 16 can be watched"), "{}", run.stderr);
+    assert_eq!(run.text(), "");
 }

@@ -7,6 +7,7 @@ use lockwright_analysis::analyse;
 use lockwright_analysis::finding::{Finding, Grade, Instances};
 use lockwright_analysis::progress::Silent;
 use lockwright_console::error::{Error, Result};
+use lockwright_ledger::steering::MOST_PATHS;
 use lockwright_report::prose;
 use lockwright_report::verdict::identity::fingerprint;
 
@@ -21,11 +22,18 @@ pub const LONGEST: Duration = Duration::from_secs(1);
 /// The findings that the user names, as `LEDGERS` or `LEDGERS#FINGERPRINT`.
 ///
 /// # Errors
-/// If there are no ledgers, or no finding in them that can be avoided.
+/// If there are no ledgers, no finding in them that can be avoided, or too many.
 pub fn findings(named: &[String], output: &Output) -> Result<Vec<Apart>> {
     let mut all = Vec::new();
     for name in named {
         all.extend(of(name, output)?);
+    }
+    let places: usize = all.iter().map(|it| it.places.len()).sum();
+    if places > MOST_PATHS {
+        return Err(Error::new(format!(
+            "too many findings to avoid: they have {places} places, and {MOST_PATHS} can be watched"
+        ))
+        .help("name those that matter: --avoid LEDGERS#FINGERPRINT, as the JSON report has it"));
     }
     Ok(all)
 }
@@ -35,13 +43,8 @@ fn of(name: &str, output: &Output) -> Result<Vec<Apart>> {
         Some((path, digits)) if !Path::new(name).exists() => (path, Some(digits)),
         _ => (name, None),
     };
-    let (ledgers, mut errors) = load::open_all(&load::expand(&[PathBuf::from(path)])?);
-    if ledgers.is_empty()
-        && let Some(error) = errors.pop()
-    {
-        return Err(error);
-    }
-    errors.iter().for_each(|error| output.warn(error));
+    let paths = load::expand(&[PathBuf::from(path)])?;
+    let (ledgers, _) = load::open_some(&paths, |error| output.warn(error))?;
     let report = analyse(&ledgers, Instances::Folded, &Silent);
     let is_meant = |finding: &Finding| match digits {
         Some(digits) => fingerprint(finding).starts_with(digits),

@@ -38,13 +38,7 @@ fn read(arguments: &[PathBuf], output: &Sinks) -> Result<Vec<MeterReport>> {
 
 fn read_run(argument: &PathBuf, output: &Sinks) -> Result<MeterReport> {
     let paths = load::expand(std::slice::from_ref(argument))?;
-    let (ledgers, mut errors) = load::open_all(&paths);
-    if ledgers.is_empty()
-        && let Some(error) = errors.pop()
-    {
-        return Err(error);
-    }
-    errors.iter().for_each(|error| output.warn(error));
+    let (ledgers, _) = load::open_some(&paths, |error| output.warn(error))?;
     if !ledgers.iter().any(model::is_metered) {
         return Err(Error::new(format!("nothing was measured in {}", argument.display()))
             .note("its ledgers are those of a program that was watched, not measured")

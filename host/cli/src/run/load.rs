@@ -25,6 +25,20 @@ pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {
     (ledgers, errors)
 }
 
+/// As [`open_all`], of a user who is to `hear` of each that could not be opened; and what is missing for that.
+///
+/// # Errors
+/// If none could.
+pub fn open_some(paths: &[PathBuf], hear: impl Fn(&Error)) -> Result<(Vec<Ledger>, Vec<Gap>)> {
+    let (ledgers, mut errors) = open_all(paths);
+    let last = if ledgers.is_empty() { errors.pop() } else { None };
+    errors.iter().for_each(hear);
+    match last {
+        Some(error) => Err(error),
+        None => Ok((ledgers, missing(&errors))),
+    }
+}
+
 /// What is missing because ledgers could not be opened.
 pub fn missing(errors: &[Error]) -> Vec<Gap> {
     errors.iter().map(|error| gap(error, "ledger-unreadable")).collect()

@@ -34,16 +34,8 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     let paths = load::expand(&args.ledgers)?;
     let mut output = Output::open(&args.output, &args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
-    let (mut ledgers, mut errors) = load::open_all(&paths);
+    let (mut ledgers, mut missing) = load::open_some(&paths, |error| output.warn(error))?;
     generated_code::recall(&mut ledgers, &args.ledgers);
-    if ledgers.is_empty()
-        && let Some(error) = errors.pop()
-    {
-        errors.iter().for_each(|error| output.warn(error));
-        return Err(error);
-    }
-    errors.iter().for_each(|error| output.warn(error));
-    let mut missing = load::missing(&errors);
     if let Some(listing) = args.listing.listing() {
         output.list(&listing::render(listing, &ledgers))?;
         return Ok(Ending::Code(0));

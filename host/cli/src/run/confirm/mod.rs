@@ -53,16 +53,11 @@ pub fn run(args: ConfirmArgs) -> Result<Ending> {
             check::check(&program, &args.run, &args.checkers, wishes, dir, &around, &mut output)?;
         return Ok(checked.ending(&args.verdict, args.whole, &output));
     };
-    let (ledgers, mut errors) = load::open_all(paths);
-    if ledgers.is_empty()
-        && let Some(error) = errors.pop()
-    {
-        return Err(error);
-    }
-    errors.iter().for_each(|error| output.warn(error));
+    let (ledgers, mut missing) = load::open_some(paths, |error| output.warn(error))?;
     let symbols = AllSymbols::new(&ledgers);
     let symbols = symbols.each();
     let mut report = check::find(&ledgers, &symbols, &output);
+    report.summary.completeness.gaps.append(&mut missing);
     // What was under way then.
     report.waiting.clear();
     let objects = !args.checkers.no_objects;
