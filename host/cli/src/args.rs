@@ -7,6 +7,7 @@ mod push;
 mod steering;
 mod swap;
 mod timeline;
+mod times;
 mod top;
 mod tune;
 

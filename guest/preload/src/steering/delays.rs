@@ -7,6 +7,7 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::steering::Steering;
 
 use super::meeting;
+use super::paths::IN_PAGE;
 use crate::os::sys;
 
 /// The longest delay is 2^this ns.
@@ -30,7 +31,7 @@ pub fn delay(plan: &Steering, thread: Option<&ThreadState>, site: u64) {
         return;
     }
     // Bits of the address that are the same in each run.
-    let place = site & 0xfff;
+    let place = site & IN_PAGE;
     let number = thread.map_or(0, |thread| u64::from(thread.id()));
     let holds = thread.is_some_and(|thread| !thread.is_idle());
     let hash = mix(number << 12 | place);

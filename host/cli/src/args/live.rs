@@ -4,6 +4,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+
+use super::times;
 use lockwright_analysis::finding::Grade;
 use lockwright_console::args::seconds;
 
@@ -79,12 +81,7 @@ impl TimeArgs {
 
 /// Reads `500ms`. The waits are looked at a few times in that time, so it cannot be any shorter than they can be.
 fn wait_threshold(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; a number with a unit, as 500ms, 2s or 800us"))?;
-    if time.is_zero() || time > Duration::from_secs(24 * 3600) {
-        return Err("not from 1us to 1day".to_owned());
-    }
-    Ok(time)
+    times::within(text, Duration::from_nanos(1)..=times::DAY, "500ms, 2s or 800us")
 }
 
 /// What to do with a process that has deadlocked.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::OutputArgs;
+use super::{OutputArgs, times};
 use crate::manual;
 use lockwright_report::lockmeter::push::Label;
 
@@ -77,10 +77,7 @@ pub struct SendArgs {
 
 /// Reads `15s`.
 fn interval(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; a number with a unit, as 15s or 1m"))?;
-    let range = Duration::from_millis(100)..=Duration::from_secs(24 * 3600);
-    if range.contains(&time) { Ok(time) } else { Err("not from 100ms to 1day".to_owned()) }
+    times::within(text, Duration::from_millis(100)..=times::DAY, "15s or 1m")
 }
 
 #[cfg(test)]

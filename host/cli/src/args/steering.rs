@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::times;
+
 /// How threads are held up.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Confirmation")]
@@ -61,10 +63,5 @@ pub struct AvoidArgs {
 /// # Errors
 /// If the text is no time, or none that can be waited for.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; a number with a unit, as 500ms, 60s or 5m"))?;
-    if time.is_zero() || time > Duration::from_secs(7 * 24 * 3600) {
-        return Err("not from 1ns to 7days".to_owned());
-    }
-    Ok(time)
+    times::within(text, Duration::from_nanos(1)..=times::DAY * 7, "500ms, 60s or 5m")
 }

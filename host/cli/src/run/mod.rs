@@ -28,6 +28,7 @@ mod report;
 mod session;
 mod swap;
 mod target;
+mod thread_name;
 mod top;
 mod traced;
 mod tune;

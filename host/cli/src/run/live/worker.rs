@@ -2,7 +2,6 @@
 //! open from one look to the next, and leaves the processor to others.
 
 use std::collections::HashSet;
-use std::fs;
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -19,6 +18,7 @@ use lockwright_ledger::Ledger;
 use super::pace::{Pace, Paces};
 use super::place::Place;
 use crate::run::background;
+use crate::run::thread_name;
 
 /// What is asked.
 #[derive(Debug)]
@@ -117,9 +117,7 @@ fn named(mut waiting: Waiting, pid: u32) -> Waiting {
     for thread in [&mut waiting.thread].into_iter().chain(&mut waiting.joined).chain(holders) {
         if thread.name.is_empty() {
             // A holder may be of another process.
-            let comm = format!("/proc/{pid}/task/{}/comm", thread.tid);
-            let name = fs::read_to_string(comm).unwrap_or_default();
-            thread.name = name.trim_end().to_owned();
+            thread.name = thread_name::of(pid, thread.tid);
         }
     }
     waiting

@@ -1,12 +1,12 @@
 //! The futexes of all processes as moments, by `lockwright-bpf`.
 
-use std::fs;
 use std::time::Duration;
 
 use lockwright_report::live::{About, Moment, Places, of_futexes};
 
 use super::source::Source;
 use crate::run::clocks::{monotonic_ns, realtime_ns};
+use crate::run::thread_name;
 use crate::run::traced::Futexes;
 use lockwright_console::error::Result;
 
@@ -52,6 +52,5 @@ impl Source for AllProcesses {
 
 /// What the kernel knows about a thread.
 fn about(pid: u32, tid: u32) -> About {
-    let name = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
-    About { name: name.trim_end().to_owned(), state: String::new() }
+    About { name: thread_name::of(pid, tid), state: String::new() }
 }
