@@ -14,6 +14,7 @@
 #![cfg_attr(not(feature = "reader"), no_std)]
 
 pub mod histogram;
+pub mod inlined;
 pub mod layout;
 mod numbered;
 pub mod readers_word;
