@@ -16,8 +16,48 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"lwinlin\x01");
 /// The name of a module's file in the run's directory begins so; its build id in hexadecimal digits follows.
 pub const FILE_PREFIX: &str = "inlined-";
 
-/// Bytes between the stack pointer at a call in the block and the return address that the place's call has put there.
-pub const DEPTH: usize = 16;
+/// The name of the pipe in the run's directory by which processes ask for the table of a module: with [`Request`]s.
+pub const REQUESTS: &str = "inlined";
+
+/// Bytes of a path in a request, at most, with its NUL.
+pub const MOST_PATH: usize = 1024;
+
+/// A request for a module's table. The answer is the file; an empty one says that there is no such lock in the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Request {
+    /// The build id in hexadecimal digits; the rest is zeros.
+    pub build_id: [u8; 64],
+    /// The file as the process has it, NUL terminated; the rest is zeros.
+    pub path: [u8; MOST_PATH],
+}
+
+impl Request {
+    /// Bytes of a request: few enough for a pipe to take them as a whole.
+    pub const BYTES: usize = size_of::<Self>();
+
+    /// One of nothing.
+    pub const NONE: Self = Self { build_id: [0; 64], path: [0; MOST_PATH] };
+
+    /// As it goes through the pipe.
+    pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
+        // SAFETY: bytes alone, without padding.
+        unsafe { &*core::ptr::from_ref(self).cast() }
+    }
+
+    /// As it came out of the pipe.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let (build_id, path) = bytes.split_at(64);
+        let mut request = Self::NONE;
+        request.build_id.copy_from_slice(build_id);
+        request.path.copy_from_slice(path);
+        request
+    }
+}
+
+/// Bytes between the stack pointer at a call in the block and the return address that the place's call has put there. With that
+/// address they are 32: where a call of the module's is moved to the block, the stack is aligned as it was at the place.
+pub const DEPTH: usize = 24;
 
 /// Bytes at a place, at most.
 pub const MOST_BYTES: usize = 24;

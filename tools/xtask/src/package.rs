@@ -20,6 +20,7 @@ const PUBLISHED: &[&str] = &[
     "lockwright-glibc",
     "lockwright-ledger",
     "lockwright-bpf",
+    "lockwright-inlined",
     "lockwright-engines",
     "lockwright-lab",
     "lockwright-sim",

@@ -22,6 +22,7 @@ pub const CRATES: &[Crate] = &[
             "lockwright-report",
             "lockwright-analysis",
             "lockwright-bpf",
+            "lockwright-inlined",
             "lockwright-cpython",
             "lockwright-glibc",
             "lockwright-ledger",
@@ -177,6 +178,22 @@ pub const CRATES: &[Crate] = &[
         uses: &[],
         floors: &[&["helper"], &["load"], &["messages"]],
     },
+    // From a module's machine code to the code that watches its inlined locks.
+    Crate {
+        name: "lockwright-inlined",
+        dir: "host/inlined",
+        says: true,
+        uses: &["lockwright-ledger"],
+        floors: &[
+            &["execution", "table"],
+            &["fast_path", "operations", "rejoin", "unnamed"],
+            &["place", "values"],
+            &["block", "function"],
+            &["calls", "jump_tables", "landing_pads"],
+            &["module"],
+            &["names", "error", "counts"],
+        ],
+    },
     // What is known of CPython's structures.
     Crate {
         name: "lockwright-cpython",
@@ -203,7 +220,7 @@ pub const CRATES: &[Crate] = &[
             &["claims", "events", "live", "part_copy"],
             &["reader", "writer"],
             &["numbered", "rows", "timeline"],
-            &["file", "histogram", "layout", "readers_word", "site", "steering"],
+            &["file", "histogram", "inlined", "layout", "readers_word", "site", "steering"],
         ],
     },
     // Judges locks.

@@ -1,0 +1,234 @@
+//! Which registers the fast path still needs, by what the cold one has left of them.
+//!
+//! The cold function is an ordinary call: it leaves anything in the registers that a callee need not keep. Where its way and the
+//! fast one have met again, such a register cannot be in use, except if the cold way has written it after the call. So the fast
+//! way needs what it reads before they meet, and what the cold one has written by then. They also meet if both return, or both call
+//! the same function: neither has then set a result or an argument that the other lacks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::{FlowControl, InstructionInfoFactory, OpAccess, Register};
+
+use crate::function::Function;
+use crate::values::is_register_written;
+
+/// Registers that a callee need not keep: a bit for each, general ones in the lower half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Registers(u64);
+
+const GENERAL: u64 = 0xffff_ffff;
+
+impl Registers {
+    /// Whether there is a general register.
+    pub fn has_general(self) -> bool {
+        self.0 & GENERAL != 0
+    }
+
+    /// Whether there is another one.
+    pub fn has_vector(self) -> bool {
+        self.0 & !GENERAL != 0
+    }
+
+    /// Adds all of another set.
+    pub fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    fn note(&mut self, register: Register) {
+        self.0 |= bit(register);
+    }
+}
+
+/// The bit of a register, whatever part of it is meant; none if a callee keeps it.
+fn bit(register: Register) -> u64 {
+    /// `rbx`, `rsp`, `rbp`, and `r12` to `r15`.
+    const KEPT: u64 = 0b1111_0000_0011_1000;
+    let number = register.number();
+    if register.is_gpr() {
+        return 1 << register.full_register().number() & !KEPT;
+    }
+    if register.is_vector_register() {
+        // Those that only some processors have share bits.
+        return 1 << (32 + number % 16);
+    }
+    if register.is_k() || register.is_mm() || register.is_st() { 1 << 63 } else { 0 }
+}
+
+/// Where two ways meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Meeting {
+    At(usize),
+    Return,
+    Call(u64),
+}
+
+/// Instructions looked at on each way, at most.
+const MOST_STEPS: usize = 96;
+
+/// The registers that the fast way needs, from an instruction on. `after_call` is where the cold way's call returns to, or `None` if it is
+/// a jump, which returns to the function's caller. The result is `None` if the ways do not meet as far as can be seen.
+pub fn needed(function: &Function, fast: usize, after_call: Option<usize>) -> Option<Registers> {
+    let cold = match after_call {
+        Some(at) => written(function, at),
+        None => BTreeMap::from([(Meeting::Return, Registers::default())]),
+    };
+    let mut needed = Registers::default();
+    let mut open = vec![(fast, Registers::default())];
+    let mut seen = BTreeSet::new();
+    let mut info = InstructionInfoFactory::new();
+    let mut steps = 0;
+    while let Some((at, mut own)) = open.pop() {
+        if let Some(written) = cold.get(&Meeting::At(at)) {
+            needed.add(written.without(own));
+            continue;
+        }
+        steps += 1;
+        let instruction = function.code.get(at).filter(|_| steps <= MOST_STEPS)?;
+        match (meeting(function, at), instruction.flow_control()) {
+            (Some(meeting), _) => {
+                needed.add(cold.get(&meeting)?.without(own));
+                continue;
+            }
+            // It traps.
+            (None, FlowControl::Exception) => continue,
+            _ => {}
+        }
+        for used in info.info(instruction).used_registers() {
+            let register = Registers(bit(used.register()));
+            let is_read = !matches!(used.access(), OpAccess::Write | OpAccess::NoMemAccess);
+            if is_read && !is_zeroing(instruction) {
+                needed.add(register.without(own));
+            }
+            if used.access() == OpAccess::Write && is_all_of(used.register()) {
+                own.add(register);
+            }
+        }
+        for next in next(function, at)? {
+            if seen.insert((next, own)) {
+                open.push((next, own));
+            }
+        }
+    }
+    Some(needed)
+}
+
+/// What some instructions read.
+pub fn read(function: &Function, way: &[usize]) -> Registers {
+    let mut read = Registers::default();
+    let mut info = InstructionInfoFactory::new();
+    for &at in way {
+        for used in info.info(&function.code[at]).used_registers() {
+            if !matches!(used.access(), OpAccess::Write | OpAccess::NoMemAccess) {
+                read.note(used.register());
+            }
+        }
+    }
+    read
+}
+
+/// Whether a call's result is read before something else is written there. Where the function returns, its caller may read it.
+pub fn reads_result(function: &Function, call: usize) -> bool {
+    let mut info = InstructionInfoFactory::new();
+    let mut at = call;
+    for _ in 0..MOST_STEPS {
+        let instruction = &function.code[at];
+        let following = match instruction.flow_control() {
+            _ if at == call => Some(at + 1),
+            FlowControl::Next => Some(at + 1),
+            FlowControl::UnconditionalBranch => function.at(instruction.near_branch_target()),
+            FlowControl::Return => return true,
+            _ => return false,
+        };
+        if at != call {
+            for used in info.info(instruction).used_registers() {
+                if used.register().full_register() != Register::RAX {
+                    continue;
+                }
+                return used.access() != OpAccess::Write && !is_zeroing(instruction);
+            }
+        }
+        match following.filter(|&at| at < function.code.len()) {
+            Some(next) => at = next,
+            None => return true,
+        }
+    }
+    false
+}
+
+/// What registers a way has written, from the return of a call to each instruction.
+fn written(function: &Function, from: usize) -> BTreeMap<Meeting, Registers> {
+    let mut reached = BTreeMap::new();
+    let mut open = std::collections::VecDeque::from([(from, Registers::default())]);
+    let mut info = InstructionInfoFactory::new();
+    while let Some((at, mut written)) = open.pop_front() {
+        if reached.len() > MOST_STEPS || reached.contains_key(&Meeting::At(at)) {
+            continue;
+        }
+        let Some(instruction) = function.code.get(at) else { continue };
+        reached.insert(Meeting::At(at), written);
+        if let Some(meeting) = meeting(function, at) {
+            reached.entry(meeting).or_insert(written);
+            continue;
+        }
+        for used in
+            info.info(instruction).used_registers().iter().filter(|used| is_register_written(used))
+        {
+            written.note(used.register());
+        }
+        for next in next(function, at).into_iter().flatten() {
+            open.push_back((next, written));
+        }
+    }
+    reached
+}
+
+/// Whether ways meet at an instruction's kind.
+fn meeting(function: &Function, at: usize) -> Option<Meeting> {
+    let instruction = &function.code[at];
+    match instruction.flow_control() {
+        FlowControl::Return => Some(Meeting::Return),
+        FlowControl::Call => Some(Meeting::Call(instruction.near_branch_target())),
+        // By a word that has the function's address.
+        FlowControl::IndirectCall if instruction.is_ip_rel_memory_operand() => {
+            Some(Meeting::Call(instruction.ip_rel_memory_address()))
+        }
+        FlowControl::UnconditionalBranch
+            if function.at(instruction.near_branch_target()).is_none() =>
+        {
+            Some(Meeting::Call(instruction.near_branch_target()))
+        }
+        _ => None,
+    }
+}
+
+/// The instructions that can be next; `None` if that is not known.
+fn next(function: &Function, at: usize) -> Option<Vec<usize>> {
+    let instruction = &function.code[at];
+    let target = || function.at(instruction.near_branch_target());
+    match instruction.flow_control() {
+        FlowControl::Next => Some(vec![at + 1]),
+        FlowControl::ConditionalBranch => Some(vec![at + 1, target()?]),
+        FlowControl::UnconditionalBranch => Some(vec![target()?]),
+        _ => None,
+    }
+}
+
+/// Whether writing this part leaves nothing of the register: halves of 32 bits clear the rest.
+fn is_all_of(register: Register) -> bool {
+    !register.is_gpr() || register.size() >= 4
+}
+
+/// `xor eax, eax` does not read what it clears.
+fn is_zeroing(instruction: &iced_x86::Instruction) -> bool {
+    use iced_x86::Mnemonic;
+    matches!(
+        instruction.mnemonic(),
+        Mnemonic::Xor | Mnemonic::Xorps | Mnemonic::Xorpd | Mnemonic::Pxor
+    ) && instruction.op_count() == 2
+        && instruction.op0_register() == instruction.op1_register()
+        && instruction.op0_register() != Register::None
+}
