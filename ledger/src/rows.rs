@@ -67,6 +67,26 @@ macro_rules! row {
 pub mod meter;
 pub mod object;
 
+/// Values of [`Module::inlined`].
+pub mod inlined_state {
+    /// There was no table of locks that are inlined in it.
+    pub const NONE: u32 = 0;
+    /// Its inlined locks are watched.
+    pub const WATCHED: u32 = 1;
+    /// They are not: its code is not what the table was made of.
+    pub const OTHER_CODE: u32 = 2;
+    /// They are not: there was no memory near enough to it.
+    pub const NO_MEMORY: u32 = 3;
+    /// They are not: the system does not let code be changed.
+    pub const FORBIDDEN: u32 = 4;
+    /// They are not: the table is broken, or there are too many, or the processor has more state than can be kept.
+    pub const REFUSED: u32 = 5;
+    /// They are not: threads may have run its code already.
+    pub const TOO_LATE: u32 = 6;
+    /// They are not: some releases cannot be seen, so a lock would be held for ever.
+    pub const INCOMPLETE: u32 = 7;
+}
+
 row! {
     /// A loaded object: what turns a return address into a file and an offset.
     Module in Modules x 4 = 64 bytes {
@@ -84,10 +104,12 @@ row! {
         build_id: Text,
         /// Epoch from which it is gone, 0 while loaded. Changes.
         unload_epoch: u32,
-        /// Not used.
-        reserved: u32,
-        /// Not used.
-        reserved2: u64,
+        /// What came of its table of inlined locks: an [`inlined_state`]. Changes.
+        inlined: u32,
+        /// Acquisitions of inlined locks in it that are watched, if any are. Changes.
+        inlined_watched: u32,
+        /// Acquisitions of inlined locks in it, as far as can be seen. Changes.
+        inlined_acquisitions: u32,
     }
 }
 

@@ -10,7 +10,7 @@ use lockwright_ledger::{Header, Writer, steering};
 
 use crate::hosts::{self, Host};
 use crate::interpose::{
-    self, allocation, both_engines, c11, execute, freed_memory, libraries, process_exit,
+    self, allocation, both_engines, c11, execute, freed_memory, inlined, libraries, process_exit,
     python as python_locks, signal_unsafe,
 };
 use crate::libc::real;
@@ -104,6 +104,7 @@ fn start() {
         hosts::each(|host| (host.attach)());
         freed_memory::start();
         libraries::start();
+        inlined::start();
         python_locks::start();
     }
 }
@@ -114,6 +115,7 @@ static HOSTS: [Host; 3] = [lockdep::HOST, lockmeter::HOST, debugobjects::HOST];
 /// Other code may come to lie in `[from, to)`, where a module was. The caller has the core's lock.
 fn unloaded(from: u64, to: u64) {
     callsite::forget(from, to);
+    inlined::unloaded(from, to);
     memo::forget();
     allocations::forget_paths();
 }

@@ -88,7 +88,12 @@ impl Return {
     /// The return address is at `stack`, which may be null; the caller's frame pointer was not
     /// kept.
     pub const fn on_stack(stack: *const u64) -> Self {
-        Self { stack, rbp: 0 }
+        Self::at(stack, 0)
+    }
+
+    /// The return address is at `stack`, and the caller's frame pointer is `rbp`.
+    pub const fn at(stack: *const u64, rbp: u64) -> Self {
+        Self { stack, rbp }
     }
 
     /// The frame of the call that returns to `address`. To be asked from within that call.

@@ -5,6 +5,7 @@
 //! A wrapper passes the program's own arguments on to the next function of that name. They meet or
 //! break its contract exactly as without us, which is what most safety comments here rest on.
 
+pub mod inlined;
 mod loading;
 mod locks;
 mod memory;

@@ -171,6 +171,25 @@ pub unsafe fn protect_page(page: usize, prot: i32) -> isize {
     unsafe { syscall!(libc::SYS_mprotect, page, 4096usize, prot) }
 }
 
+/// Changes what may be done with whole pages. Negative: it could not, or not with all.
+///
+/// # Safety
+/// Pages that are used only in ways that stay allowed.
+pub unsafe fn protect(start: u64, len: usize, prot: i32) -> isize {
+    // SAFETY: the caller promises that the pages are used only in ways that stay allowed.
+    unsafe { syscall!(libc::SYS_mprotect, start, len, prot) }
+}
+
+/// Maps a part of a file over what is there.
+///
+/// # Safety
+/// What is there is nobody's, or the same.
+pub unsafe fn map_file_over(start: u64, len: usize, prot: i32, fd: isize, offset: u64) -> isize {
+    let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+    // SAFETY: the caller promises that nobody misses what is there.
+    unsafe { syscall!(libc::SYS_mmap, start, len, prot, flags, fd, offset) }
+}
+
 /// Restores a mask.
 pub fn restore_signals(old: u64) {
     // SAFETY: the kernel's 8-byte sigset; no old mask wanted.
@@ -337,6 +356,25 @@ pub unsafe fn open_shared(path: *const u8) -> isize {
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
+}
+
+/// Opens a pipe that is there, for what `mode` says. Does not wait for its other end.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn open_pipe(path: *const u8, mode: i32) -> isize {
+    let flags = mode | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
+}
+
+/// Whether there is such a file, and it can be reached.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn exists(path: *const u8) -> bool {
+    // SAFETY: the caller promises a NUL-terminated `path`, which the kernel only reads.
+    unsafe { syscall!(libc::SYS_faccessat, libc::AT_FDCWD, path, libc::F_OK) == 0 }
 }
 
 /// Writes `before` and the `parts` one after the other, at once.

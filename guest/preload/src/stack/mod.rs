@@ -1,5 +1,6 @@
 //! Call stacks: how they are walked, and what code they go through.
 
+pub mod blocks;
 mod cfi;
 pub mod checked_read;
 pub mod cpython;

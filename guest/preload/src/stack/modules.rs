@@ -152,6 +152,19 @@ pub fn locate(address: u64) -> Option<(u32, u64)> {
     (row != 0).then(|| (row, address.wrapping_sub(module.bias.load(Relaxed))))
 }
 
+/// Notes what came of the table of inlined locks of the module that covers `address`: a state, and how many acquisitions are
+/// watched, of how many.
+pub fn note_inlined(core: &mut Core, address: u64, state: u32, [watched, of]: [u32; 2]) {
+    cover(core, &[address]);
+    if let Some((row, _)) = locate(address) {
+        core.writer().update::<rows::Module>(row, |row| {
+            row.inlined = state;
+            row.inlined_watched = watched;
+            row.inlined_acquisitions = of;
+        });
+    }
+}
+
 /// Reads the list again if `frames` has an address that no module covers.
 pub fn cover(core: &mut Core, frames: &[u64]) -> bool {
     // The mark that asks for an interpreter's frames is no address.

@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
 
 use super::cfi::{Cfa, Kept, Rules, rules_at};
-use super::{checked_read, modules, rule_cache, stack_bounds};
+use super::{blocks, checked_read, modules, rule_cache, stack_bounds};
 
 /// How to get from a frame to its caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +119,9 @@ pub fn rule_of_call(pc: u64) -> Rule {
 /// The rule for return address `pc` (so: of the call before it).
 #[cold]
 fn look_up(pc: u64) -> Option<Rule> {
+    if blocks::has(pc) {
+        return Some(blocks::RULE);
+    }
     let Entry { fde, section, bases } = Entry::of(pc - 1)?;
     rule_of(rules_at(&fde, &section, &bases, pc - 1)?, &fde, &section)
 }
@@ -281,7 +284,7 @@ impl Frame {
         let mut frame = Self::here();
         for _ in 0..MOST_OWN {
             frame = frame.caller()?;
-            if !modules::is_self(frame.pc) {
+            if !modules::is_self(frame.pc) && !blocks::has(frame.pc) {
                 return Some(frame);
             }
         }
@@ -364,9 +367,14 @@ pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
 /// As [`capture_from`], telling `reads` of all that is read of the stack for it.
 pub fn capture_noting(frames: &mut [u64], from: Frame, reads: &mut impl Reads) -> usize {
     let mut frame = from;
-    for n in 0..frames.len() {
-        frames[n] = frame.pc;
-        if n + 1 == frames.len() {
+    let mut n = 0;
+    while n < frames.len() {
+        // Blocks of ours are between a function and one that it calls; they are neither's.
+        if !blocks::has(frame.pc) {
+            frames[n] = frame.pc;
+            n += 1;
+        }
+        if n == frames.len() {
             break;
         }
         let next = frame.caller_noting(reads).or_else(|| {
@@ -377,10 +385,10 @@ pub fn capture_noting(frames: &mut [u64], from: Frame, reads: &mut impl Reads) -
         });
         match next {
             Some(next) => frame = next,
-            None => return n + 1,
+            None => return n,
         }
     }
-    frames.len()
+    n
 }
 
 /// Is told what an unwinder reads of the stack, and of nothing else does the way out depend.

@@ -8,7 +8,7 @@
 //! user-defined ones ([`steps`]).
 
 mod library;
-mod steps;
+pub mod steps;
 #[macro_use]
 mod next_functions;
 #[macro_use]

@@ -68,6 +68,51 @@ pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
     tell!(acquired(lock, site));
 }
 
+/// The lock has been taken, at once, by code that reports nothing before.
+pub fn taken(call: Call) {
+    let Call { lock, flags, site, back } = call;
+    let is_checked = lockdep::is_wanted() && !lockmeter::is_wanted();
+    // SAFETY: the place's call, which has not returned.
+    if is_checked && unsafe { user_locks::taken_known(lock, flags, site, back) } {
+        return;
+    }
+    release_unseen(call);
+    tell!(acquire(lock, flags, site, back));
+    tell!(acquired(lock, site));
+}
+
+/// The lock is about to be taken, by code that says later whether it was. It may be free.
+pub fn wants(call: Call) {
+    let Call { lock, flags, site, back } = call;
+    tell!(acquire(lock, flags, site, back));
+}
+
+/// The lock is not free: the thread is about to wait for it, if it has not said so before ([`wants`]).
+pub fn waits(call: Call) {
+    if !is_announced(call.lock) {
+        wants(call);
+    }
+    tell!(contended(call.lock, call.site));
+}
+
+/// The lock has been taken, after [`wants`] or [`waits`].
+pub fn got(lock: u64, site: u64) {
+    tell!(acquired(lock, site));
+}
+
+/// The lock was not taken, after [`wants`] or [`waits`].
+pub fn gave_up(lock: u64, site: u64) {
+    tell!(abandoned(lock, site));
+}
+
+/// A lock that nobody else can have was taken. If this thread holds it as far as is known, it has released it out of our sight.
+fn release_unseen(call: Call) {
+    let is_exclusive = call.flags & (flag::RECURSIVE | flag::READ) == 0;
+    if is_exclusive && is_held(call.lock) {
+        release(call.lock, call.site);
+    }
+}
+
 /// The program is about to take the lock and has said so itself ([`lockdep::annotate`]).
 fn is_announced(lock: u64) -> bool {
     match lockdep::is_wanted() {

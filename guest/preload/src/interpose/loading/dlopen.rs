@@ -8,7 +8,7 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use crate::callsite::Return;
-use crate::interpose::libraries;
+use crate::interpose::{inlined, libraries, pthread_create};
 use crate::libc::real;
 use crate::lockdep::loader_locks;
 use crate::recorder::measured::measured;
@@ -52,11 +52,16 @@ unsafe fn is_anyones(file: *const c_char) -> bool {
 /// # Safety
 /// As the function itself; [`prepare`] said so.
 pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
+    let threads = pthread_create::calls();
     // SAFETY: the next `dlopen` gets the program's own `file` and `flags` unchanged, as without us.
     let handle = unsafe { real::dlopen(file, flags) };
     loader_locks::leave(&loader_locks::LOADER);
     if !handle.is_null() {
-        measured(libraries::look);
+        measured(|| {
+            libraries::look();
+            // A library's own constructors may have made threads, which run its code.
+            inlined::look(pthread_create::calls() == threads);
+        });
     }
     handle
 }

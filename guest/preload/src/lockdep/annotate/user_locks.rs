@@ -100,6 +100,31 @@ pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: 
     0
 }
 
+/// The lock has been taken at once, for which nothing has to be found out: it is known, the thread does not hold it, and it has
+/// taken it there before. False: nothing was done.
+///
+/// # Safety
+/// The call that returns to `site` by way of `back` has not returned.
+#[inline(always)]
+pub unsafe fn taken_known(lock: u64, flags: u32, site: u64, back: Return) -> bool {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return false };
+    if !thread.is_idle() && thread.find(lock).is_some() {
+        return false;
+    }
+    let Some(ident) = unstamped::find(lock) else { return false };
+    let mode = mode_of(flags);
+    if !thread.reserve_known(ident, mode, site) {
+        let acquire = Acquire { addr: lock, ident, mode, site };
+        // SAFETY: the caller promises a call that has not returned.
+        if !unsafe { watch::before_past(thread, acquire, back) } {
+            return false;
+        }
+    }
+    thread.acquired(lock);
+    true
+}
+
 /// # Safety
 /// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {

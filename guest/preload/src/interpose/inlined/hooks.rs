@@ -1,0 +1,285 @@
+//! What blocks of code call where a lock is taken or released: the report of it, between registers of the program.
+//!
+//! A block comes from the middle of a function, where any register may have a value that is still needed. How many have,
+//! the table says for each place ([`Keeps`]); each hook has an entry for each answer. The entries' unwind tables lead
+//! past the block, to the place.
+
+use core::arch::x86_64::{__cpuid, __cpuid_count};
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use lockwright_ledger::inlined::{DEPTH, Hook, Keeps, SLOTS, flag, slot};
+
+use crate::callsite::Return;
+use crate::interpose::libraries::steps::{self, Call};
+
+/// Room for the processor's vector state as XSAVE writes it: the legacy part, the header, AVX, and AVX-512's three, where
+/// Intel's processors have them; AMD's have them closer together.
+const STATE: usize = 2752;
+/// The parts of it that are kept: x87, SSE, AVX, mask registers, and both of AVX-512's others. Nothing of ours touches more.
+const PARTS: u32 = 0b1110_0111;
+
+/// The processor, and the kernel, have XSAVE.
+static HAS_XSAVE: AtomicU8 = AtomicU8::new(0);
+
+/// The three entries of a hook.
+macro_rules! entries {
+    ($callee:literal, $general:literal, $all:literal, $to:path) => {
+        global_asm!(
+            // All others are dead, or the block keeps them.
+            concat!(".globl ", $callee),
+            concat!(".hidden ", $callee),
+            concat!($callee, ":"),
+            ".cfi_startproc",
+            ".cfi_def_cfa rsp, {depth} + 16",
+            "push rbp",
+            ".cfi_def_cfa_offset {depth} + 24",
+            ".cfi_offset rbp, -({depth} + 24)",
+            "mov rdx, [rsp + 16 + {depth}]",
+            "lea rcx, [rsp + 16 + {depth}]",
+            "mov r8, rbp",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            "and rsp, -16",
+            "call {to}",
+            "mov rsp, rbp",
+            "pop rbp",
+            ".cfi_def_cfa rsp, {depth} + 16",
+            "ret",
+            ".cfi_endproc",
+
+            concat!(".globl ", $general),
+            concat!(".hidden ", $general),
+            concat!($general, ":"),
+            ".cfi_startproc",
+            ".cfi_def_cfa rsp, {depth} + 16",
+            "push rbp",
+            ".cfi_def_cfa_offset {depth} + 24",
+            ".cfi_offset rbp, -({depth} + 24)",
+            "push rax", "push rcx", "push rdx", "push rdi", "push rsi",
+            "push r8", "push r9", "push r10", "push r11",
+            ".cfi_adjust_cfa_offset 72",
+            "mov rdx, [rsp + 88 + {depth}]",
+            "lea rcx, [rsp + 88 + {depth}]",
+            "mov r8, rbp",
+            "lea rbp, [rsp + 72]",
+            ".cfi_def_cfa rbp, {depth} + 24",
+            "and rsp, -16",
+            "call {to}",
+            "lea rsp, [rbp - 72]",
+            ".cfi_def_cfa rsp, {depth} + 96",
+            "pop r11", "pop r10", "pop r9", "pop r8",
+            "pop rsi", "pop rdi", "pop rdx", "pop rcx", "pop rax", "pop rbp",
+            ".cfi_adjust_cfa_offset -80",
+            "ret",
+            ".cfi_endproc",
+
+            concat!(".globl ", $all),
+            concat!(".hidden ", $all),
+            concat!($all, ":"),
+            ".cfi_startproc",
+            ".cfi_def_cfa rsp, {depth} + 16",
+            "push rbp",
+            ".cfi_def_cfa_offset {depth} + 24",
+            ".cfi_offset rbp, -({depth} + 24)",
+            "push rax", "push rcx", "push rdx", "push rdi", "push rsi",
+            "push r8", "push r9", "push r10", "push r11",
+            ".cfi_adjust_cfa_offset 72",
+            "mov r8, rbp",
+            "lea rbp, [rsp + 72]",
+            ".cfi_def_cfa rbp, {depth} + 24",
+            "sub rsp, {state}",
+            "and rsp, -64",
+            "cmp byte ptr [rip + {has_xsave}], 0", "je 2f",
+            // The header of the state has to begin as zeros.
+            "xor eax, eax",
+            "mov [rsp + 512], rax", "mov [rsp + 520], rax", "mov [rsp + 528], rax", "mov [rsp + 536], rax",
+            "mov [rsp + 544], rax", "mov [rsp + 552], rax", "mov [rsp + 560], rax", "mov [rsp + 568], rax",
+            "mov eax, {parts}", "xor edx, edx",
+            "xsave64 [rsp]",
+            "jmp 3f",
+            "2:", "fxsave64 [rsp]",
+            "3:",
+            "mov rdx, [rbp + 16 + {depth}]",
+            "lea rcx, [rbp + 16 + {depth}]",
+            "call {to}",
+            "cmp byte ptr [rip + {has_xsave}], 0", "je 4f",
+            "mov eax, {parts}", "xor edx, edx",
+            "xrstor64 [rsp]",
+            "jmp 5f",
+            "4:", "fxrstor64 [rsp]",
+            "5:",
+            "lea rsp, [rbp - 72]",
+            ".cfi_def_cfa rsp, {depth} + 96",
+            "pop r11", "pop r10", "pop r9", "pop r8",
+            "pop rsi", "pop rdi", "pop rdx", "pop rcx", "pop rax", "pop rbp",
+            ".cfi_adjust_cfa_offset -80",
+            "ret",
+            ".cfi_endproc",
+            depth = const DEPTH, state = const STATE, parts = const PARTS,
+            has_xsave = sym HAS_XSAVE, to = sym $to
+        );
+    };
+}
+
+entries!(
+    "lockwright_inlined_acquired",
+    "lockwright_inlined_acquired_g",
+    "lockwright_inlined_acquired_a",
+    acquired
+);
+entries!(
+    "lockwright_inlined_wants",
+    "lockwright_inlined_wants_g",
+    "lockwright_inlined_wants_a",
+    wants
+);
+entries!(
+    "lockwright_inlined_waits",
+    "lockwright_inlined_waits_g",
+    "lockwright_inlined_waits_a",
+    waits
+);
+entries!("lockwright_inlined_got", "lockwright_inlined_got_g", "lockwright_inlined_got_a", got);
+entries!(
+    "lockwright_inlined_gave_up",
+    "lockwright_inlined_gave_up_g",
+    "lockwright_inlined_gave_up_a",
+    gave_up
+);
+entries!(
+    "lockwright_inlined_releases",
+    "lockwright_inlined_releases_g",
+    "lockwright_inlined_releases_a",
+    releases
+);
+
+unsafe extern "C" {
+    fn lockwright_inlined_acquired();
+    fn lockwright_inlined_acquired_g();
+    fn lockwright_inlined_acquired_a();
+    fn lockwright_inlined_wants();
+    fn lockwright_inlined_wants_g();
+    fn lockwright_inlined_wants_a();
+    fn lockwright_inlined_waits();
+    fn lockwright_inlined_waits_g();
+    fn lockwright_inlined_waits_a();
+    fn lockwright_inlined_got();
+    fn lockwright_inlined_got_g();
+    fn lockwright_inlined_got_a();
+    fn lockwright_inlined_gave_up();
+    fn lockwright_inlined_gave_up_g();
+    fn lockwright_inlined_gave_up_a();
+    fn lockwright_inlined_releases();
+    fn lockwright_inlined_releases_g();
+    fn lockwright_inlined_releases_a();
+}
+
+/// An entry of a hook.
+type Entry = unsafe extern "C" fn();
+
+/// The table that a block begins with: each hook's entries where the table's layout has them.
+pub fn slots() -> [u64; SLOTS] {
+    let all: [(Hook, [Entry; 3]); 6] = [
+        (
+            Hook::Acquired,
+            [
+                lockwright_inlined_acquired,
+                lockwright_inlined_acquired_g,
+                lockwright_inlined_acquired_a,
+            ],
+        ),
+        (
+            Hook::Wants,
+            [lockwright_inlined_wants, lockwright_inlined_wants_g, lockwright_inlined_wants_a],
+        ),
+        (
+            Hook::Waits,
+            [lockwright_inlined_waits, lockwright_inlined_waits_g, lockwright_inlined_waits_a],
+        ),
+        (Hook::Got, [lockwright_inlined_got, lockwright_inlined_got_g, lockwright_inlined_got_a]),
+        (
+            Hook::GaveUp,
+            [
+                lockwright_inlined_gave_up,
+                lockwright_inlined_gave_up_g,
+                lockwright_inlined_gave_up_a,
+            ],
+        ),
+        (
+            Hook::Releases,
+            [
+                lockwright_inlined_releases,
+                lockwright_inlined_releases_g,
+                lockwright_inlined_releases_a,
+            ],
+        ),
+    ];
+    let mut slots = [0; SLOTS];
+    for (hook, entries) in all {
+        for (keeps, entry) in [Keeps::Callee, Keeps::General, Keeps::All].into_iter().zip(entries) {
+            slots[slot(hook, keeps)] = entry as *const () as u64;
+        }
+    }
+    slots
+}
+
+/// Whether blocks can run on this processor. Looks at what it has, before one does.
+pub fn fit() -> bool {
+    const OSXSAVE: u32 = 1 << 27;
+    /// The leaf of CPUID that says where XSAVE writes each part.
+    const PLACES: u32 = 0xd;
+    let has_it = __cpuid(1).ecx & OSXSAVE != 0;
+    HAS_XSAVE.store(has_it.into(), Relaxed);
+    let fits = |part: &u32| {
+        let place = __cpuid_count(PLACES, *part);
+        place.eax.saturating_add(place.ebx) as usize <= STATE
+    };
+    let parts = (2..=PARTS.ilog2()).filter(|part| PARTS & 1 << part != 0);
+    !has_shadow_stack() && (!has_it || parts.into_iter().all(|part| fits(&part)))
+}
+
+/// The processor compares return addresses with a second stack. A block that drops one would be taken for an attack.
+fn has_shadow_stack() -> bool {
+    let pointer: u64;
+    // SAFETY: RDSSPQ reads a register; where there is no second stack, it does nothing.
+    unsafe {
+        asm!("xor {0:e}, {0:e}", "rdsspq {0}", out(reg) pointer, options(nomem, nostack));
+    }
+    pointer != 0
+}
+
+/// [`Hook::Acquired`]: the entries pass the address of the lock, flags of the acquisition, the place, where its address is on
+/// the stack, and the frame pointer of its function.
+extern "C-unwind" fn acquired(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+    let call = Call { lock, flags, site, back: Return::at(stack, rbp) };
+    if flags & flag::TRY != 0 {
+        return steps::tried(call, true);
+    }
+    steps::taken(call);
+}
+
+/// [`Hook::Wants`].
+extern "C-unwind" fn wants(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+    steps::wants(Call { lock, flags, site, back: Return::at(stack, rbp) });
+}
+
+/// [`Hook::Waits`].
+extern "C-unwind" fn waits(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+    steps::waits(Call { lock, flags, site, back: Return::at(stack, rbp) });
+}
+
+/// [`Hook::Got`].
+extern "C-unwind" fn got(lock: u64, _flags: u32, site: u64, _stack: *const u64, _rbp: u64) {
+    steps::got(lock, site);
+}
+
+/// [`Hook::GaveUp`].
+extern "C-unwind" fn gave_up(lock: u64, _flags: u32, site: u64, _stack: *const u64, _rbp: u64) {
+    steps::gave_up(lock, site);
+}
+
+/// [`Hook::Releases`].
+extern "C-unwind" fn releases(lock: u64, _flags: u32, site: u64, _stack: *const u64, _rbp: u64) {
+    steps::release(lock, site);
+}
