@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::{engines, process_state};
-use lockwright_ledger::rows::{Class, lock_kind};
+use lockwright_ledger::rows::{Class, Module, lock_kind};
 
 use crate::all_symbols::AllSymbols;
-use crate::finding::coverage::{Bounded, Gap, Missing, Note, OtherLayouts, Search};
+use crate::finding::coverage::{Bounded, Gap, Inlined, Missing, Note, OtherLayouts, Search};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::waits::{futex_waits, unfinished_waits};
 use crate::model::{Model, Sources, Symbolise, missing_names};
@@ -154,6 +154,10 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
     ];
     notes.extend(counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, note)| note(n)));
     notes.extend(Bounded::of(header.bounded).map(Note::Bounded));
+    let modules = ledger.rows::<Module>();
+    notes.extend(
+        modules.filter_map(|(_, row)| Inlined::of(&row, &ledger.text(row.path))).map(Note::Inlined),
+    );
     if header.engines & engines::DEBUGOBJECTS != 0 {
         let other = OtherLayouts::of(header.libc_version, header.layouts_differing);
         notes.extend(other.map(Note::OtherLayouts));

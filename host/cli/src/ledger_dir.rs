@@ -14,6 +14,7 @@
 
 mod folder;
 mod kept_library;
+mod kept_tables;
 mod ledgers;
 mod mapped;
 mod marker;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use lockwright_ledger::file;
 
 pub use kept_library::Carried;
+pub use kept_tables::KeptTables;
 pub use ledgers::{EXTENSION, foreign_in, glance_at, is_own, ledgers_in};
 pub use mapped::{own_ledger, watched, watched_ledger};
 pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
@@ -42,7 +44,7 @@ pub use writers::{
     writer_of_annex,
 };
 
-use folder::Folder;
+pub use folder::Folder;
 use ledgers::places;
 use lockwright_console::error::{self, Error};
 use marker::{KEPT, LOCK, Marker, UNMARKED, try_lock};
@@ -269,6 +271,14 @@ impl RunDir {
         self.ledgers.create(name)?.write_all(bytes)
     }
 
+    /// The directory that processes of the run write to, open once more.
+    ///
+    /// # Errors
+    /// If there are too many descriptors.
+    pub fn for_answers(&self) -> io::Result<Folder> {
+        self.ledgers.again()
+    }
+
     /// What is in such a file now.
     ///
     /// # Errors
@@ -349,6 +359,12 @@ impl RunDir {
     pub fn give_kept(&self, library: &Carried) -> bool {
         self.keeps_libraries
             && kept_library::give(library, &self.base, &self.folder, &self.path).is_ok()
+    }
+
+    /// Where tables of inlined locks are kept, if they are in this base.
+    pub fn kept_tables(&self, version: &'static str) -> Option<KeptTables> {
+        let base = self.keeps_libraries.then(|| self.base.again());
+        Some(KeptTables::new(base?.ok()?, version))
     }
 
     /// Leaves the directory where it is, for good. Nobody else can enter it then, unless processes

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use lockwright_glibc::Version;
 use lockwright_ledger::layout::{bounded, stopped};
+use lockwright_ledger::rows::{Module, inlined_state};
 
 use super::Name;
 use super::futex::FutexKind;
@@ -157,6 +158,8 @@ pub enum Note {
     Bounded(Bounded),
     /// The process's C library does not lay out objects as known for its version.
     OtherLayouts(OtherLayouts),
+    /// Locks that are inlined in one of its modules are not watched, or not all.
+    Inlined(Inlined),
     /// A search was cut short.
     SearchCut(Search),
     /// The declared lock orders contradict each other: names of classes, each before the next, the
@@ -227,6 +230,57 @@ impl OtherLayouts {
         let types: Vec<u32> =
             (1..u32::BITS).filter(|number| layouts_differing & 1 << number != 0).collect();
         (!types.is_empty()).then(|| Self { libc: Version::of_word(libc_version), types })
+    }
+}
+
+/// Locks that a compiler has inlined in a module, of which not all acquisitions are watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inlined {
+    /// The module's file.
+    pub module: String,
+    /// Acquisitions in its code, as far as can be seen.
+    pub acquisitions: u32,
+    /// Those that are watched.
+    pub watched: u32,
+    /// Why none is; `None` if some are.
+    pub why: Option<InlinedWhy>,
+}
+
+/// Why a module's inlined locks are not watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InlinedWhy {
+    /// Its code was not that of its file.
+    OtherCode,
+    /// There was no memory near enough.
+    NoMemory,
+    /// The system does not let code be changed.
+    Forbidden,
+    /// There are too many, or the processor is of a kind that does not allow it.
+    Refused,
+    /// Threads may have run it already.
+    TooLate,
+    /// Not all releases can be seen.
+    Incomplete,
+}
+
+impl Inlined {
+    /// What a module's row says, if not all is watched.
+    pub fn of(row: &Module, path: &str) -> Option<Self> {
+        let why = match row.inlined {
+            inlined_state::NONE => return None,
+            inlined_state::WATCHED if row.inlined_watched >= row.inlined_acquisitions => {
+                return None;
+            }
+            inlined_state::WATCHED => None,
+            inlined_state::OTHER_CODE => Some(InlinedWhy::OtherCode),
+            inlined_state::NO_MEMORY => Some(InlinedWhy::NoMemory),
+            inlined_state::FORBIDDEN => Some(InlinedWhy::Forbidden),
+            inlined_state::TOO_LATE => Some(InlinedWhy::TooLate),
+            inlined_state::INCOMPLETE => Some(InlinedWhy::Incomplete),
+            _ => Some(InlinedWhy::Refused),
+        };
+        let [acquisitions, watched] = [row.inlined_acquisitions, row.inlined_watched];
+        Some(Self { module: path.to_owned(), acquisitions, watched, why })
     }
 }
 

@@ -165,6 +165,18 @@ const SCOPES: &[&str] = &[
     "lockwright::spinlock::",
     "lock_api::",
     "parking_lot::",
+    // Rust's std, whose locks are inlined
+    "core::sync::atomic::",
+    "std::sync::mutex::",
+    "std::sync::nonpoison::",
+    "std::sync::poison::",
+    "std::sync::reentrant_lock::",
+    "std::sync::rwlock::",
+    "std::sys::sync::",
+    "std::sys::unix::locks::",
+    "std::sys_common::mutex::",
+    "std::sys_common::rwlock::",
+    "parking_lot_core::",
 ];
 
 /// What the last word of a class of locks or guards is, in lower case without underscores.
@@ -555,10 +567,20 @@ mod tests {
         "acquire_lock",
         "lock",
         "app::(anonymous namespace)::Mutex::lock",
+        // Rust
+        "core::sync::atomic::atomic_compare_exchange",
+        "core::sync::atomic::AtomicU32::compare_exchange",
+        "std::sys::sync::mutex::futex::Mutex::lock_contended",
+        "std::sys::unix::locks::futex_mutex::Mutex::lock",
+        "std::sync::poison::mutex::Mutex<u64>::lock",
+        "std::sync::mutex::Mutex<T>::lock",
+        "<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock",
     ];
 
     const OTHERS: &[&str] = &[
         "<bank::Account as bank::Payee>::pay",
+        "std::sync::mpmc::array::Channel<T>::send",
+        "core::sync::atomic_user::run",
         "fs::Block::read",
         "main",
         "transfer",

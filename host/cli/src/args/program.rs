@@ -24,6 +24,11 @@ pub struct RunArgs {
     #[arg(long)]
     pub track_allocations: bool,
 
+    /// Leave out locks that a compiler has inlined: Rust's std::sync and parking_lot. Otherwise the code that takes and
+    /// releases them is changed in the process's memory before it runs.
+    #[arg(long)]
+    pub no_inlined: bool,
+
     /// Which child processes to watch: `all`, `none`, or those whose executable has one of these
     /// names, in which `*` and `?` match. The program itself is always watched.
     #[arg(long, value_name = "all|none|NAME", value_delimiter = ',', default_value = "all", value_parser = clap::builder::NonEmptyStringValueParser::new())]

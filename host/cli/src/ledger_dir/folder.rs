@@ -74,6 +74,26 @@ impl Folder {
         }
     }
 
+    /// Makes a pipe, which must be new, and opens it for reading and writing: a reader sees no end of it while nobody writes.
+    ///
+    /// # Errors
+    /// If something is there, or it cannot be made.
+    pub fn make_pipe(&self, name: &str) -> io::Result<File> {
+        let text = terminated(OsStr::new(name))?;
+        // SAFETY: a descriptor of ours and a terminated name.
+        checked(unsafe { libc::mkfifoat(self.fd(), text.as_ptr(), 0o600) })?;
+        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        self.open_at(OsStr::new(name), flags, 0)
+    }
+
+    /// The same directory, open once more.
+    ///
+    /// # Errors
+    /// If there are too many descriptors.
+    pub fn again(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
     fn open_at(&self, name: &OsStr, flags: i32, mode: libc::c_uint) -> io::Result<File> {
         let name = terminated(name)?;
         // SAFETY: a descriptor of ours and a terminated name.

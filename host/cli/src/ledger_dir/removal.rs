@@ -16,6 +16,7 @@ use super::sending::{CLAIM, SENT, UNSENT, UNSENT_NEW};
 use super::token::Token;
 use super::writers::{is_written, watched_in};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
+use lockwright_ledger::inlined::{FILE_PREFIX, REQUESTS};
 use lockwright_ledger::steering;
 
 /// Files that lockwright leaves in a run's directory, the marker aside.
@@ -116,7 +117,7 @@ fn clear(base: &Folder, name: &OsStr) -> io::Result<()> {
 pub fn clear_ledgers(run: &Folder, name: &OsStr) {
     let Ok(ledgers) = run.folder(name) else { return };
     for file in ledgers.names().unwrap_or_default() {
-        if is_ledger_name(&file) || is_record_name(&file) {
+        if is_ledger_name(&file) || is_record_name(&file) || is_table_name(&file) {
             let _ = ledgers.remove_file(&file);
         }
     }
@@ -132,6 +133,11 @@ fn is_ledger_name(name: &OsStr) -> bool {
             && token.len() == 16
             && token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
+}
+
+/// Whether it is the name of a table of inlined locks, or of the pipe by which they are asked for.
+fn is_table_name(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name == REQUESTS || name.starts_with(FILE_PREFIX))
 }
 
 /// Whether it is the name of a file of records.

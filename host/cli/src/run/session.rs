@@ -19,7 +19,7 @@ use super::watch::child::{Child, Program};
 use super::watch::engines::Engines;
 use super::watch::follow::Follow;
 use super::watch::preload::Preload;
-use super::watch::{end_file, generated_code, steering, unwatched};
+use super::watch::{end_file, generated_code, inlined, steering, unwatched};
 use super::{doctor, load, path_search, push, target};
 use crate::args::RunArgs;
 use crate::ledger_dir::{self, RunDir, Surroundings};
@@ -111,8 +111,12 @@ impl<'a> Session<'a> {
         let follow = Follow::of(plan.args);
         unwatched::make_records(&dir)?;
         plan.wishes.steering.map(|steering| steering.give(&dir)).transpose()?;
+        let inlined = (!plan.args.no_inlined)
+            .then(|| inlined::Tables::make(&plan.program.file, &dir))
+            .transpose()?;
         let mut child = Child::spawn(plan.program, |command| {
             preload.watch(command);
+            inlined::tell(inlined.as_ref(), command);
             plan.engines.tell(command);
             follow.tell(command);
             steering::tell(plan.wishes.steering, command);

@@ -1,7 +1,7 @@
 //! How much was watched, in words.
 
 use lockwright_analysis::finding::coverage::{
-    Bounded, FutexHeld, Missing, Note, OtherLayouts, Search, Stopped, Untimed,
+    Bounded, FutexHeld, Inlined, InlinedWhy, Missing, Note, OtherLayouts, Search, Stopped, Untimed,
 };
 use lockwright_analysis::finding::{MissingNames, ModuleNote, object_types};
 use lockwright_analysis::process_end::ProcessEnd;
@@ -150,6 +150,7 @@ pub fn note(note: &Note) -> String {
         }
         Note::Bounded(kind) => bounded(*kind).to_owned(),
         Note::OtherLayouts(other) => other_layouts(other),
+        Note::Inlined(inlined) => inlined_locks(inlined),
         Note::SearchCut(search) => search_cut(*search).to_owned(),
         Note::DeclarationsContradict(names) => {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -187,6 +188,34 @@ fn waited_with_locks(waits: &[FutexHeld]) -> String {
     format!(
         "threads waited {}: where the thread that ends the wait needs such a lock first, they deadlock, and no order shows it",
         join(&parts)
+    )
+}
+
+/// Inlined locks of a module that are not watched.
+fn inlined_locks(inlined: &Inlined) -> String {
+    let Inlined { module, acquisitions, watched, why } = inlined;
+    let Some(why) = why else {
+        return format!(
+            "{watched} of {} of locks that are inlined in {module} are watched (Rust's std::sync, parking_lot): orders of the others \
+             are missing",
+            count(u64::from(*acquisitions), "acquisition")
+        );
+    };
+    let why = match why {
+        InlinedWhy::OtherCode => "the code in memory is not the file's",
+        InlinedWhy::NoMemory => "there was no free memory near its code",
+        InlinedWhy::Forbidden => {
+            "the system does not let code be changed (SELinux's execmod, or the like)"
+        }
+        InlinedWhy::Refused => {
+            "there are too many modules with such locks, or the processor has a shadow stack"
+        }
+        InlinedWhy::Incomplete => "not all places where they are released can be seen in its code",
+        InlinedWhy::TooLate => "threads may have run its code before it could be changed",
+    };
+    format!(
+        "the {} of locks that are inlined in {module} are not watched (Rust's std::sync, parking_lot): {why}",
+        count(u64::from(*acquisitions), "acquisition")
     )
 }
 

@@ -61,7 +61,7 @@ const BOOST_HELP: &[&str] = &["use std::shared_mutex while you check", ANNOTATE]
 const BOOST_FILES: &[&str] = &["libboost_thread.so"];
 
 fn has_parking_lot(module: &Contents) -> bool {
-    module.has(Mark::ParkingLot) && !module.has(Mark::Tells)
+    module.has(Mark::ParkingLot) && !module.has(Mark::Tells) && !module.has(Mark::Inlined)
 }
 
 /// Whether it is known to have 0.12, and 0.13.
@@ -101,7 +101,10 @@ const SORTS: &[Hidden] = &[
         is_certain: true,
         waits: true,
         is_in: |module| {
-            module.has(Mark::Rust) && module.has(Mark::Syscall) && !module.has(Mark::Tells)
+            module.has(Mark::Rust)
+                && module.has(Mark::Syscall)
+                && !module.has(Mark::Tells)
+                && !module.has(Mark::Inlined)
         },
     },
     Hidden {

@@ -32,6 +32,7 @@ const CALLS: &[&str] = &[
     "madvise",
     "timer_gettime",
     "mmap",
+    "faccessat",
     "mprotect",
     "mremap",
     "remap_file_pages",

@@ -34,6 +34,8 @@ pub enum Mark {
     Go,
     /// Rust, since 1.62.
     Rust,
+    /// It has locks of Rust's std or parking_lot, and each place that takes or releases one can be watched.
+    Inlined,
     /// Rust's parking_lot.
     ParkingLot,
     /// Its version 0.12, which lockwright's can replace.
@@ -192,6 +194,15 @@ pub struct Contents {
 impl Contents {
     /// Reads an ELF file; `None` if it cannot be read.
     pub fn read(file: &Path) -> Option<Self> {
+        let mut contents = Self::read_names(file)?;
+        if contents.has(Syscall) && !contents.has(Tells) && has_all_placed(file) {
+            contents.marks.extend([Inlined, TakesLocks]);
+        }
+        Some(contents)
+    }
+
+    /// As [`Contents::read`], without a look at its code for [`Mark::Inlined`].
+    pub fn read_names(file: &Path) -> Option<Self> {
         with_elf(file, |elf| {
             let mut marks = HashSet::new();
             for symbol in elf.dynamic_symbols() {
@@ -250,6 +261,13 @@ impl Contents {
     pub fn name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
+}
+
+/// Whether all acquisitions and releases of inlined locks in the file, of which there are some, can be watched.
+fn has_all_placed(file: &Path) -> bool {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    let table = lockwright_inlined::table(&bytes).ok().flatten();
+    table.is_some_and(|table| table.is_complete())
 }
 
 /// Whether Go made the program.

@@ -16,6 +16,7 @@ use crate::run::endpoint::{self, Serving};
 use crate::run::watch::child::{Child, Program};
 use crate::run::watch::engines::Engines;
 use crate::run::watch::follow::Follow;
+use crate::run::watch::inlined;
 use crate::run::watch::preload::Preload;
 use crate::run::watch::unwatched;
 use lockwright_console::error::{Error, Result, Severity};
@@ -40,6 +41,7 @@ pub struct Started {
     dir: RunDir,
     keep: bool,
     _listening: Option<Serving>,
+    _inlined: Option<inlined::Tables>,
     _preload: Preload,
 }
 
@@ -83,8 +85,12 @@ impl Started {
             Redirected::to(&[(1, io::stderr().as_fd())])
         }
         .map_err(failed)?;
+        let inlined = (!args.run.no_inlined)
+            .then(|| inlined::Tables::make(&program.file, &dir))
+            .transpose()?;
         let child = Child::spawn(program, |command| {
             preload.watch(command);
+            inlined::tell(inlined.as_ref(), command);
             engines.tell(command);
             follow.tell(command);
         });
@@ -102,6 +108,7 @@ impl Started {
             dir,
             keep: args.run.keep,
             _listening: listening,
+            _inlined: inlined,
             _preload: preload,
         })
     }

@@ -6,6 +6,7 @@ pub mod end_file;
 pub mod engines;
 pub mod follow;
 pub mod generated_code;
+pub mod inlined;
 pub mod library;
 pub mod pidfd;
 pub mod preload;

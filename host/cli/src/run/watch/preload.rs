@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::c_library;
+use super::inlined;
 use super::library::Library;
 use crate::ledger_dir::{Carried, RunDir, Surroundings};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
@@ -53,7 +54,8 @@ impl Preload {
             .env("LD_PRELOAD", preload_list(Some(self.library.path()), threads_library(), &before))
             .env("LOCKWRIGHT_DIR", &self.ledgers)
             // An outer lockwright's.
-            .env_remove("LOCKWRIGHT_FOLLOW");
+            .env_remove("LOCKWRIGHT_FOLLOW")
+            .env_remove(inlined::VARIABLE);
     }
 
     /// Has `command` run without, whatever this process runs under.
