@@ -126,14 +126,20 @@ fn built_once(path: &Path, hash: u64, compiler: impl FnOnce() -> Command) -> Pat
 
 /// The executable that rustc, without any crate, makes of `tests/programs/<source>`.
 pub fn rust_program(source: &str) -> PathBuf {
+    rust_program_with(source, &["-O", "-g"])
+}
+
+/// The same with these options of rustc's.
+pub fn rust_program_with(source: &str, flags: &[&str]) -> PathBuf {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let path = tests_dir().join("programs").join(source);
     let mut hasher = DefaultHasher::new();
     fs::read(&path).expect("source").hash(&mut hasher);
+    flags.hash(&mut hasher);
     built_once(&path, hasher.finish(), || {
         let mut rustc = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
-        rustc.args(["--edition=2024", "-O", "-g"]).arg(&path);
+        rustc.arg("--edition=2024").args(flags).arg(&path);
         rustc
     })
 }

@@ -70,7 +70,7 @@ fn it_reads_well() {
 
 #[test]
 fn locks_and_channels_of_rust_std() {
-    let std = |how| check(rust_program("futex_std.rs")).arg(how).run();
+    let std = |how| check_with(&["--no-inlined"], rust_program("futex_std.rs")).arg(how).run();
     let run = std("asleep");
     assert_eq!((run.verdicts(), run.code()), (vec![ASLEEP], FOUND), "{}", run.stderr);
     let places = places(&run);

@@ -13,6 +13,7 @@ pub mod glib_bits;
 pub mod glib_newer;
 pub mod glib_once;
 pub mod hidden;
+pub mod inlined;
 pub mod loader;
 pub mod marked;
 pub mod monitors;

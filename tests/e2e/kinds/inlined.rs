@@ -1,0 +1,112 @@
+//! Locks of Rust's std whose fast paths are inlined: no function is called that could be interposed, and no line is changed.
+
+use crate::harness::{
+    FOUND, check, check_with, lock_names, native, rust_program, rust_program_with, under,
+};
+use crate::kinds::annotations::CIRCULAR;
+use crate::meter::run::{EXACT, How, meter};
+
+const PROGRAM: &str = "inlined_locks.rs";
+
+#[test]
+fn locks_of_rusts_std_in_both_orders() {
+    for (what, locks) in [
+        ("abba", vec!["inlined_locks::ACCOUNTS", "inlined_locks::JOURNAL"]),
+        (
+            "three",
+            vec!["inlined_locks::ACCOUNTS", "inlined_locks::INDEX", "inlined_locks::JOURNAL"],
+        ),
+        ("heap", vec!["inlined_locks::Bank::audit", "inlined_locks::Bank::ledger"]),
+        ("rwlock", vec!["inlined_locks::ACCOUNTS", "inlined_locks::TABLE"]),
+    ] {
+        let run = check(rust_program(PROGRAM)).arg(what).run();
+        assert_eq!((run.verdicts(), run.code()), (vec![CIRCULAR], FOUND), "{what}: {}", run.stderr);
+        let mut named = lock_names(run.finding());
+        named.sort_unstable();
+        assert_eq!(named, locks, "{what}");
+        // The places are the program's: neither std's functions nor core's atomics.
+        for at in ["acquires", "was taken"] {
+            for library in ["core::", "std::"] {
+                let inside = format!("{at} in {library}");
+                assert!(!run.stderr.contains(&inside), "{inside}: {}", run.stderr);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_order_of_rusts_locks_is_silent() {
+    for what in ["ordered", "join", "condvar"] {
+        let run = check(rust_program(PROGRAM)).arg(what).run();
+        assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{what}: {}", run.stderr);
+        assert!(run.count("acquisitions") > 2, "{what}: {}", run.stderr);
+        assert!(!run.stderr.contains("inlined in"), "all are watched: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_deadlock_of_rusts_mutexes_is_one() {
+    let run = check_with(&["--on-deadlock=kill"], rust_program(PROGRAM)).arg("deadlock").run();
+    assert_eq!(run.code(), FOUND, "{}", run.stderr);
+    assert!(run.verdicts().contains(&("circular-dependency", "deadlocked")), "{}", run.stderr);
+    assert_eq!(
+        lock_names(run.finding()),
+        ["inlined_locks::ACCOUNTS", "inlined_locks::JOURNAL"],
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn guards_that_are_forgotten_and_joins_with_a_lock() {
+    for (what, kind) in
+        [("forget", "exit-with-lock-held"), ("join-with-lock", "join-with-lock-held")]
+    {
+        let run = check(rust_program(PROGRAM)).arg(what).run();
+        let kinds: Vec<&str> = run.verdicts().iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, [kind], "{what}: {}", run.stderr);
+    }
+}
+
+/// Whatever a call between two instructions overwrites would be seen in the sums.
+#[test]
+fn registers_are_the_programs() {
+    for flags in
+        [&["-Copt-level=0"][..], &["-Copt-level=1"], &["-O"], &["-Copt-level=z", "-Cpanic=abort"]]
+    {
+        let program = rust_program_with(PROGRAM, flags);
+        let alone = native(&program).args(["sums", "20000"]).run();
+        assert_eq!(alone.code(), 0, "{}", alone.stderr);
+        for command in ["check", "meter", "run"] {
+            let run = under(command, &[] as &[&str], &program).args(["sums", "20000"]).run();
+            assert_eq!((run.text(), run.code()), (alone.text(), 0), "{flags:?}: {}", run.stderr);
+            if command != "meter" {
+                assert!(run.count("acquisitions") > 60_000, "{flags:?}: {}", run.stderr);
+            }
+        }
+    }
+}
+
+#[test]
+fn they_can_be_left_out() {
+    let run = check_with(&["--no-inlined"], rust_program(PROGRAM)).arg("abba").run();
+    assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{}", run.stderr);
+}
+
+/// The holder gives the mutex up only when the other thread has gone to sleep for it, 50 times.
+#[test]
+fn holds_waits_and_blame_of_rusts_mutex() {
+    for command in ["meter", "run"] {
+        let run = meter(How { command, ..EXACT }, &rust_program("futex_std.rs"), &[]);
+        assert_eq!(run.run.text(), "50\n", "{}", run.run.stderr);
+        let numbers = &run.site("futex_std::wants").numbers;
+        assert_eq!((numbers.acquisitions, numbers.contended), (50, 50), "{numbers:#?}");
+        let blamed = run.blame("futex_std::wants", "futex_std::contended");
+        // The rest passes between the release and the moment that the waiter runs again.
+        assert!(blamed > 0.0 && blamed <= numbers.wait.total_ns * 1.001, "{blamed}: {numbers:#?}");
+        assert_eq!(
+            run.lock("futex_std::wants").blame.iter().filter(|it| it.holder.is_some()).count(),
+            1
+        );
+    }
+}
