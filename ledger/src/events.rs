@@ -5,13 +5,15 @@ use std::vec::Vec;
 
 use crate::layout::PAGE;
 use crate::reader::{Ledger, u32_at, u64_at};
-use crate::timeline::{CHUNK_EVENTS, EXTENTS, Event, HEAD_BYTES, Timeline, WORST, event_kind};
+use crate::timeline::{CHUNK_DEEDS, EXTENTS, Event, HEAD_BYTES, Timeline, WORST, event_kind};
 
 /// What a timeline has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// The events of the ring, and those of the longest waits for locks that are not there any more; in the order of their ends.
     pub events: Vec<Event>,
+    /// The names of threads: by kernel id, NUL padded. Of two of one thread the later comes later.
+    pub names: Vec<(u32, [u8; 16])>,
     /// The longest waits for locks, the longest first.
     pub worst: Vec<Event>,
     /// Events at the most that were overwritten by later ones.
@@ -44,7 +46,7 @@ impl Ledger {
         let per_extent = u32_at(bytes, head + offset_of!(Timeline, extent_chunks)) as usize;
         let taken = u64_at(bytes, head + offset_of!(Timeline, taken));
         let beyond = taken.saturating_sub(chunks.into());
-        found.overwritten = beyond.saturating_mul(CHUNK_EVENTS as u64);
+        found.overwritten = beyond.saturating_mul(CHUNK_DEEDS as u64);
         // In a forged file all extents may be the same one: together they have no more than the file has.
         let mut left = bytes.len();
         for i in 0..EXTENTS {
@@ -61,6 +63,9 @@ impl Ledger {
         found.events.extend(&found.worst);
         found.events.sort_by_key(order);
         found.events.dedup();
+        found.names =
+            found.events.iter().filter_map(|event| Some((event.tid, event.name()?))).collect();
+        found.events.retain(|event| event.kind != event_kind::NAME);
         found
     }
 }
@@ -76,7 +81,7 @@ fn whole<'b>(
 ) -> impl Iterator<Item = Event> {
     events.map(decode).filter(move |event| {
         let is_whole = event.is_whole()
-            && matches!(event.kind, event_kind::WAIT | event_kind::HOLD)
+            && matches!(event.kind, event_kind::WAIT | event_kind::HOLD | event_kind::NAME)
             && event.begin <= event.end;
         *torn += u64::from(!is_whole && event.state != 0);
         is_whole

@@ -2,7 +2,8 @@
 //!
 //! It is a ring of events in chunks. Each thread takes a chunk by one atomic addition and fills it alone, so threads share no cache
 //! line. Once the ring is full, a chunk is taken that was filled before, and its events are overwritten one by one. In front of the
-//! ring lies a board of the longest waits for locks, which stay.
+//! ring lies a board of the longest waits for locks, which stay. A chunk begins with the name of its thread, so that a name is there
+//! as long as an event is that needs it.
 //!
 //! A thread can lose the processor while it writes an event, for so long that another thread comes to the same chunk. So a writer
 //! claims an event before it writes it, and leaves it alone if another has claimed it. A reader may copy an event while it is
@@ -16,6 +17,9 @@ use crate::layout::PAGE;
 
 /// Events of a chunk, which is a page.
 pub const CHUNK_EVENTS: usize = PAGE / size_of::<Event>();
+
+/// Waits and holds of a chunk: its first event is the name of its thread.
+pub const CHUNK_DEEDS: usize = CHUNK_EVENTS - 1;
 
 /// Extents that the ring can have.
 pub const EXTENTS: usize = 256;
@@ -67,6 +71,8 @@ pub mod event_kind {
     pub const WAIT: u16 = 1;
     /// A lock was held.
     pub const HOLD: u16 = 2;
+    /// The thread had a name then: its bytes are those of the address and of `when`, in this order.
+    pub const NAME: u16 = 3;
 }
 
 /// Bits of [`Event::flags`].
@@ -121,6 +127,24 @@ pub struct Event {
 const _: () = assert!(size_of::<Event>() == 64);
 
 impl Event {
+    /// A thread has this name, NUL padded, at the time `now`.
+    pub fn named(tid: u32, name: [u8; 16], now: u64) -> Self {
+        let [addr, when] = [&name[..8], &name[8..]].map(|half| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(half);
+            u64::from_le_bytes(bytes)
+        });
+        Self { tid, kind: event_kind::NAME, addr, when, begin: now, end: now, ..Self::default() }
+    }
+
+    /// The name that it gives a thread, NUL padded.
+    pub fn name(&self) -> Option<[u8; 16]> {
+        let mut name = [0; 16];
+        name[..8].copy_from_slice(&self.addr.to_le_bytes());
+        name[8..].copy_from_slice(&self.when.to_le_bytes());
+        (self.kind == event_kind::NAME).then_some(name)
+    }
+
     /// How long it was, ticks.
     pub fn ticks(&self) -> u64 {
         self.end.saturating_sub(self.begin)
@@ -225,6 +249,13 @@ mod tests {
         ] {
             assert!(!changed.is_whole(), "{changed:?}");
         }
+    }
+
+    #[test]
+    fn a_name_comes_back_as_it_was() {
+        let name = *b"fifteen letters\0";
+        assert_eq!(Event::named(7, name, 5).name(), Some(name));
+        assert_eq!(event().name(), None);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockmeter::{Kept, LockMeter, MeterThread};
 use lockwright_ledger::rows::meter::Meter;
-use lockwright_ledger::timeline::{CHUNK_EVENTS, Event, Timeline, WORST, event_flag, event_kind};
+use lockwright_ledger::timeline::{
+    CHUNK_DEEDS, CHUNK_EVENTS, Event, Timeline, WORST, event_flag, event_kind,
+};
 use lockwright_ledger::{Header, Ledger, Writer, layout::PAGE};
 
 /// Ticks of an event that is long enough to be kept always.
@@ -16,6 +18,8 @@ struct Host {
     writer: Writer,
     base: *const u8,
     len: usize,
+    /// The name that threads have now.
+    name: [u8; 16],
 }
 
 impl Host {
@@ -26,7 +30,7 @@ impl Host {
         let fill = |header: &Header| header.timeline_bytes.store(timeline_bytes, Relaxed);
         // SAFETY: the words are leaked and zeroed, and `base` is the first page boundary in them.
         let writer = unsafe { Writer::create(base, len, |_, _| Ok(()), fill) }.unwrap();
-        Self { meter: LockMeter::new(), writer, base, len }
+        Self { meter: LockMeter::new(), writer, base, len, name: *b"first\0\0\0\0\0\0\0\0\0\0\0" }
     }
 
     fn thread(&mut self, tid: u32) -> &'static mut MeterThread {
@@ -48,7 +52,7 @@ impl Host {
             return;
         }
         loop {
-            let has_room = match thread.keep_event(header, event) {
+            let has_room = match thread.keep_event(header, event, || self.name) {
                 Kept::Done => return,
                 Kept::NoRing => self.meter.make_timeline(&mut self.writer),
                 Kept::NoStorage(place) => self.meter.store_chunk(&mut self.writer, place),
@@ -114,10 +118,10 @@ fn a_full_ring_has_the_latest_and_the_longest() {
         host.add(thread, &wait(i * 100 * LONG, ticks));
     }
     let found = host.ledger().events().unwrap();
-    let ring = (64 << 10) / size_of::<Event>();
-    assert!((ring - CHUNK_EVENTS..=ring + WORST).contains(&found.events.len()));
+    let ring = (64 << 10) / size_of::<Event>() / CHUNK_EVENTS * CHUNK_DEEDS;
+    assert!((ring - CHUNK_DEEDS..=ring + WORST).contains(&found.events.len()));
     let all = found.overwritten + found.events.len() as u64;
-    assert!((events..events + CHUNK_EVENTS as u64 + WORST as u64).contains(&all), "{all}");
+    assert!((events..events + CHUNK_DEEDS as u64 + WORST as u64).contains(&all), "{all}");
     assert_eq!(found.events.last().unwrap().end, (events - 1) * 100 * LONG + LONG);
     assert_eq!(found.worst[0].begin, 100 * LONG);
     assert!(found.events.contains(&found.worst[0]));
@@ -141,6 +145,30 @@ fn of_short_ones_a_thread_keeps_a_few_in_each_period_and_counts_the_others() {
     assert_eq!((long, left_out(&ledger)), (3, 3 * (1000 - 64)));
     // Some of those that were left out may be among the longest.
     assert!((3 * 64..=3 * 64 + WORST as u64).contains(&short), "{short}");
+}
+
+/// A chunk begins with its thread's name. So the last one is there, however often the ring was overwritten, and what a thread is called
+/// when it ends comes last.
+#[test]
+fn names_stay_as_long_as_what_they_name() {
+    let mut host = Host::new(4096, 64 << 10);
+    let (first, second) = (host.thread(7), host.thread(8));
+    host.add(first, &wait(0, LONG));
+    host.name = *b"second\0\0\0\0\0\0\0\0\0\0";
+    for i in 1..20_000 {
+        host.add(second, &wait(i * 10 * LONG, LONG));
+    }
+    let names = |host: &Host| host.ledger().events().unwrap().names;
+    assert!(names(&host).iter().all(|it| *it == (8, host.name)) && !names(&host).is_empty());
+    // SAFETY: the header of the leaked ledger.
+    let header = unsafe { &*host.base.cast::<Header>() };
+    let last = *b"last\0\0\0\0\0\0\0\0\0\0\0\0";
+    second.keep_name(header, last, 20_000 * 10 * LONG);
+    assert_eq!(names(&host).last(), Some(&(8, last)));
+    // A thread without events in the ring has no place for one.
+    let third = host.thread(9);
+    third.keep_name(header, last, 0);
+    assert!(names(&host).iter().all(|it| it.0 == 8));
 }
 
 /// A thread that writes seldom, while others go round the ring.

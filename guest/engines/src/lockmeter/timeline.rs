@@ -33,8 +33,13 @@ impl MeterThread {
         self.row.left_out += 1;
     }
 
-    /// Writes an event to the ring.
-    pub fn keep_event(&mut self, header: &Header, event: &Event) -> Kept {
+    /// Writes an event to the ring. `name` asks for the thread's name, with which a chunk begins.
+    pub fn keep_event(
+        &mut self,
+        header: &Header,
+        event: &Event,
+        name: impl FnOnce() -> [u8; 16],
+    ) -> Kept {
         let Some(ring) = Ring::of(header) else { return Kept::NoRing };
         let event = Event { tid: self.row.tid, ..*event };
         let Some(own) = self.own_waits().map(|own| &own.events) else {
@@ -63,12 +68,26 @@ impl MeterThread {
             return Kept::NoStorage(place);
         }
         own.set(ring.chunk(place), number);
+        if let Some(at) = own.place(&ring) {
+            // SAFETY: an event of the chunk that was just taken, which is accessed by `write` alone.
+            unsafe { write(at, &Event::named(event.tid, name(), event.end)) };
+        }
         match own.place(&ring) {
             // SAFETY: an event of the chunk that was just taken, which is accessed by `write` alone.
             Some(at) if unsafe { write(at, &event) } => {}
             _ => self.leave_out(),
         }
         Kept::Done
+    }
+
+    /// Writes the thread's name to what is left of its chunk. A thread without events has no chunk, and a full one names it already.
+    pub fn keep_name(&mut self, header: &Header, name: [u8; 16], now: u64) {
+        let tid = self.row.tid;
+        let Some(own) = self.own_waits().map(|own| &own.events) else { return };
+        if let Some(at) = Ring::of(header).and_then(|ring| own.place(&ring)) {
+            // SAFETY: an event of a chunk of the thread's, which is accessed by `write` alone.
+            unsafe { write(at, &Event::named(tid, name, now)) };
+        }
     }
 }
 

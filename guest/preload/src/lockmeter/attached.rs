@@ -7,7 +7,7 @@ use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::Meter;
 
 use super::meter::{is_wanted, with_meter, with_meter_as};
-use super::{clock, hold, tls};
+use super::{clock, hold, timeline, tls};
 use crate::hosts::HasEnded;
 use crate::os::sys;
 use crate::recorder::state;
@@ -96,6 +96,7 @@ pub fn come_back(thread: *mut MeterThread) {
 
 /// The calling thread ends.
 pub fn ended() {
+    timeline::ends();
     let thread = leave();
     if !thread.is_null() {
         // SAFETY: the calling thread's own, which it has no more.

@@ -140,6 +140,7 @@ pub fn unwound() {
 
 /// The process ends.
 pub fn finish() {
+    timeline::ends();
     if let Some(header) = header() {
         clock::pair(header);
     }

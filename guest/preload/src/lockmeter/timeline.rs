@@ -7,6 +7,8 @@ use lockwright_ledger::Header;
 use lockwright_ledger::timeline::{Event, event_flag, event_kind};
 
 use super::meter::{header, is_full, prepare, with_meter, with_space};
+use super::{clock, tls};
+use crate::os::sys;
 
 /// Bytes that the user asked for, 0 if no timeline.
 static BYTES: AtomicU64 = AtomicU64::new(0);
@@ -61,6 +63,17 @@ pub fn hold(
     keep(thread, &Event { kind, flags, site, addr, begin, end: ended, ..Event::default() });
 }
 
+/// The calling thread, or the process, ends: the thread may have got a name since its last event.
+pub fn ends() {
+    if !is_wanted() {
+        return;
+    }
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    if let (Some(thread), Some(header)) = (unsafe { tls::get().as_mut() }, header()) {
+        thread.keep_name(header, sys::thread_name(), clock::now());
+    }
+}
+
 /// Flags of a hold.
 pub fn flags(is_waited_for: bool, is_shared: bool) -> u16 {
     let waited_for = if is_waited_for { event_flag::WAITED_FOR } else { 0 };
@@ -82,7 +95,7 @@ fn keep(thread: &mut MeterThread, event: &Event) {
     }
     // Once for the ring, once for the chunk's storage, and then there are both.
     for _ in 0..3 {
-        let has_room = match thread.keep_event(header, event) {
+        let has_room = match thread.keep_event(header, event, sys::thread_name) {
             Kept::Done => return,
             _ if is_full() => false,
             Kept::NoRing => {

@@ -94,11 +94,13 @@ impl Builder {
             let thread = self.thread(process, pid, event.tid);
             self.timeline.threads[thread].slices.push(slice);
         }
-        for (_, row) in ledger.rows::<ThreadRow>() {
-            if let Some(&thread) = self.numbers.get(&(process, row.tid)) {
-                let name = row.name.split(|&byte| byte == 0).next().unwrap_or_default();
+        // Where lockdep watches, too, it sees each change of a name.
+        let by_lockdep = ledger.rows::<ThreadRow>().map(|(_, row)| (row.tid, row.name));
+        for (tid, name) in events.names.into_iter().chain(by_lockdep) {
+            let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+            if let Some(&thread) = self.numbers.get(&(process, tid)).filter(|_| !name.is_empty()) {
                 let name = String::from_utf8_lossy(name).into_owned();
-                self.timeline.threads[thread].name = Some(name).filter(|name| !name.is_empty());
+                self.timeline.threads[thread].name = Some(name);
             }
         }
     }
