@@ -171,8 +171,8 @@ fn agrees_with_the_program(recorded: &Recorded, process: u64, worker: u64) {
     }
 }
 
-/// The arrows that `timeline.c` has once each, from thread to thread, and the holds of `gate` on its own track, the one included
-/// that nobody waited for.
+/// The arrows that `timeline.c` has once each, from thread to thread; the holds of `gate` and of both twins on their own tracks, those
+/// included that nobody waited for; and the name that the worker gave itself at its end.
 fn has_arrows_and_holds(recorded: &Recorded, process: u64, worker: u64) {
     let arrows = "select a.name what, x.tid from_tid, y.tid to_tid from flow \
                   join slice a on a.id = slice_out join slice b on b.id = slice_in \
@@ -183,7 +183,13 @@ fn has_arrows_and_holds(recorded: &Recorded, process: u64, worker: u64) {
         "select count(*) n from slice join track t on t.id = track_id where category = 'holder' \
          and t.name glob 'gate*: held by' and slice.name glob '*({process})'"
     );
-    let Some(answers) = ask(&recorded.file("t.pftrace"), &[arrows, &holds]) else { return };
+    let of_twins = format!(
+        "select t.name track, count(*) n from slice join track t on t.id = track_id where category = 'holder' \
+         and t.name glob 'mutex*timeline.c:*: held by' and slice.name glob '*({process})' group by t.id"
+    );
+    let name = format!("select name from thread where tid = {worker}");
+    let queries = [arrows, &holds, &of_twins, &name];
+    let Some(answers) = ask(&recorded.file("t.pftrace"), &queries) else { return };
     let of = |what: &str| -> Vec<(u64, u64)> {
         let those = answers[0].iter().filter(|row| {
             let (from, to) = (&row["from_tid"], &row["to_tid"]);
@@ -198,6 +204,11 @@ fn has_arrows_and_holds(recorded: &Recorded, process: u64, worker: u64) {
     let [(from, to)] = of("barrier")[..] else { panic!("{answers:?}") };
     assert_ne!(from, to);
     assert_eq!(answers[1][0]["n"], json!(ROUNDS + 1), "{answers:?}");
+    let twins: Vec<_> = answers[2].iter().map(|row| (&row["track"], &row["n"])).collect();
+    let [first, second] = twins[..] else { panic!("a track each: {twins:?}") };
+    assert_ne!(first.0, second.0, "by their addresses");
+    assert_eq!((first.1, second.1), (&json!(2), &json!(2)), "{twins:?}");
+    assert_eq!(answers[3], [json!({ "name": "the worker" })]);
 }
 
 /// The process and its thread, as each line of the program's output names them.

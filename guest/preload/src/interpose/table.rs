@@ -272,8 +272,10 @@ pub fn forward_c11() {
 }
 
 /// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp
-/// counter. Called at start, after [`choose()`].
+/// counter. Called at start, after [`choose()`]. With a timeline, a release also knows which lock it was.
 pub fn choose_every() {
     target::pthread_mutex_lock.store(lockmeter::mutex::lock::<true> as *mut (), Relaxed);
-    target::pthread_mutex_unlock.store(lockmeter::mutex::unlock::<true> as *mut (), Relaxed);
+    if !lockmeter::timeline::is_wanted() {
+        target::pthread_mutex_unlock.store(lockmeter::mutex::unlock::<true> as *mut (), Relaxed);
+    }
 }

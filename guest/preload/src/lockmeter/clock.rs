@@ -12,6 +12,9 @@ use crate::os::time;
 /// The time-stamp counter is used.
 static TSC: AtomicBool = AtomicBool::new(false);
 
+/// The end of a hold takes no more than a reading of the counter: it is the clock, and no timeline wants to know which lock it was.
+static ENOUGH: AtomicBool = AtomicBool::new(false);
+
 /// The time in ticks at which the second of the header's pairs has to be stored again.
 static DUE: AtomicU64 = AtomicU64::new(0);
 
@@ -37,6 +40,12 @@ pub fn is_tsc() -> bool {
     TSC.load(Relaxed)
 }
 
+/// See [`ENOUGH`].
+#[inline(always)]
+pub fn is_enough() -> bool {
+    ENOUGH.load(Relaxed)
+}
+
 /// The time-stamp counter.
 #[inline(always)]
 pub fn tsc() -> u64 {
@@ -51,8 +60,10 @@ fn is_invariant() -> bool {
 }
 
 /// Chooses the clock: at start, before any thread.
-pub fn choose(monotonic_only: bool) {
-    TSC.store(!monotonic_only && is_invariant(), Relaxed);
+pub fn choose(monotonic_only: bool, has_timeline: bool) {
+    let is_tsc = !monotonic_only && is_invariant();
+    TSC.store(is_tsc, Relaxed);
+    ENOUGH.store(is_tsc && !has_timeline, Relaxed);
 }
 
 /// Ticks in `ns` nanoseconds; of the time-stamp counter by the header's readings, as far as they are apart.

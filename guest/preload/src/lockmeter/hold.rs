@@ -85,7 +85,7 @@ pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> 
         return end_waited(thread, addr, unlock);
     }
     if !EVERY && hold.since != 0 {
-        return end_timed(thread, true, unlock);
+        return end_timed(thread, addr, true, unlock);
     }
     let result = unlock();
     // The lock may be gone by now: nothing of it is looked at.
@@ -95,7 +95,7 @@ pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> 
         let hold = unsafe { thread.pop() };
         hold.cell.begin();
         if EVERY {
-            record(thread, hold, now);
+            record(thread, NO_TIMELINE, hold, now);
         }
     }
     result
@@ -125,7 +125,7 @@ fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_in
 #[inline(never)]
 pub fn release_counted(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     match tls::own_with(|meter| meter.innermost(addr)) {
-        Some((thread, _)) if !BOARDS.is_waited_for(addr) => end_timed(thread, false, unlock),
+        Some((thread, _)) if !BOARDS.is_waited_for(addr) => end_timed(thread, addr, false, unlock),
         _ => release_slow(addr, unlock),
     }
 }
@@ -144,6 +144,7 @@ fn release_slow(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
 #[inline(never)]
 fn end_timed(
     thread: &mut MeterThread,
+    addr: u64,
     is_uncounted: bool,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
@@ -156,7 +157,7 @@ fn end_timed(
         if is_uncounted {
             hold.cell.begin();
         }
-        record(thread, hold, now);
+        record(thread, addr, hold, now);
     }
     result
 }
@@ -180,18 +181,19 @@ pub fn end_innermost(
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
     // The slow paths leave from here, so that the fast path keeps nothing for them.
-    if BOARDS.is_waited_for(addr) || (hold.since != 0 && !clock::is_tsc()) {
-        return end(thread, addr, unlock);
+    if BOARDS.is_waited_for(addr) || (hold.since != 0 && !clock::is_enough()) {
+        return end_slow(thread, addr, unlock);
     }
     let now = if hold.since == 0 { 0 } else { clock::tsc() };
-    end_innermost_at(thread, now, unlock)
+    end_innermost_at(thread, NO_TIMELINE, now, unlock)
 }
 
 /// As [`end_innermost`], when those who wait have been told: at the time `now`, 0 if it is not
-/// needed.
+/// needed. `addr` is as for [`record`].
 #[inline(always)]
 pub fn end_innermost_at(
     thread: &mut MeterThread,
+    addr: u64,
     now: u64,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
@@ -200,9 +202,19 @@ pub fn end_innermost_at(
     if result == 0 {
         // SAFETY: it was held until now; handlers of signals leave the entries as they find them.
         let hold = unsafe { thread.pop() };
-        record(thread, hold, now);
+        record(thread, addr, hold, now);
     }
     result
+}
+
+/// The slow path of [`end_innermost`]: somebody may wait for the lock, or more is to be known of the hold.
+#[cold]
+#[inline(never)]
+fn end_slow(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    match BOARDS.is_waited_for(addr) {
+        true => end(thread, addr, unlock),
+        false => end_timed(thread, addr, false, unlock),
+    }
 }
 
 /// Lets a lock go by `unlock` that is not the innermost, or that was waited for.
@@ -239,7 +251,7 @@ fn end_and_judge(
     let had = Ending { since: thread.had_since(&held), ..hold };
     let is_shared = MeterThread::is_shared(&held);
     let is_waited_for = BOARDS.is_waited_for(addr);
-    let now = ending(thread, addr, had, is_shared);
+    let (now, is_charged) = ending(thread, addr, had, is_shared);
     let result = unlock();
     if result == 0 {
         thread.remove(addr);
@@ -251,7 +263,8 @@ fn end_and_judge(
             let flags = timeline::flags(is_waited_for, false);
             record_fought_for(thread, Fought { addr, since: had.since, flags }, hold, now);
         } else {
-            record(thread, hold, now);
+            let is_there = is_charged && is_shared;
+            record(thread, if is_there { NO_TIMELINE } else { addr }, hold, now);
         }
         if let Some(trial) = MeterThread::trial_of(&held) {
             judge(trial);
@@ -268,11 +281,13 @@ pub fn end_all(thread: &mut MeterThread) {
     let innermost = |thread: &MeterThread| thread.held().rfind(|held| held.addr != 0);
     while let Some(held) = innermost(thread) {
         if let Some(hold) = Ending::of(&held) {
-            let now = ending(thread, held.addr, hold, MeterThread::is_shared(&held));
+            let is_shared = MeterThread::is_shared(&held);
+            let (now, is_charged) = ending(thread, held.addr, hold, is_shared);
             if held.is_uncounted() {
                 hold.cell.begin();
             }
-            record(thread, hold, now);
+            let is_there = is_charged && is_shared;
+            record(thread, if is_there { NO_TIMELINE } else { held.addr }, hold, now);
         }
         thread.remove(held.addr);
         record::kept(thread, &held);
@@ -285,15 +300,16 @@ fn now_for(hold: Ending) -> u64 {
     if hold.since == 0 { 0 } else { clock::now() }
 }
 
-/// The hold is about to end: adds it to the board for the waiters. Returns the time, 0 if nothing
-/// needs it.
+/// The hold is about to end: adds it to the board for the waiters, which a shared one's event in the timeline goes with. Returns the
+/// time, 0 if nothing needs it, and whether there were waiters.
 #[inline(always)]
-pub fn ending(thread: &mut MeterThread, addr: u64, hold: Ending, shared: bool) -> u64 {
+pub fn ending(thread: &mut MeterThread, addr: u64, hold: Ending, shared: bool) -> (u64, bool) {
     let now = now_for(hold);
-    if BOARDS.is_waited_for(addr) {
+    let is_waited_for = BOARDS.is_waited_for(addr);
+    if is_waited_for {
         charge(thread, addr, hold, now, shared);
     }
-    now
+    (now, is_waited_for)
 }
 
 #[cold]
@@ -310,16 +326,20 @@ fn charge(thread: &mut MeterThread, addr: u64, hold: Ending, now: u64, shared: b
     }
 }
 
-/// Counts a hold that is over.
+/// Stands for the address of a lock whose hold the timeline does not want, or has.
+pub const NO_TIMELINE: u64 = 0;
+
+/// Counts a hold that is over, of the lock at `addr`. The fast path, which keeps nothing over the release, passes [`NO_TIMELINE`]: it is
+/// not taken with one ([`clock::is_enough`]).
 #[inline(always)]
-fn record(thread: &mut MeterThread, hold: Ending, now: u64) {
+fn record(thread: &mut MeterThread, addr: u64, hold: Ending, now: u64) {
     if hold.since == 0 {
         return;
     }
     // The counter of another processor may lag by some ticks.
     let ticks = now.saturating_sub(hold.since);
     if let Err(rest) = hold.cell.count_hold(ticks) {
-        make_up(thread, hold.cell, ticks, rest);
+        make_up(thread, hold.cell, ticks, rest, addr);
     }
 }
 
@@ -348,13 +368,13 @@ fn record_fought_for(thread: &mut MeterThread, fought: Fought, hold: Ending, now
 /// Counts what of a hold has not been counted.
 #[cold]
 #[inline(never)]
-fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
-    // A moment ago, and read again: the fast path keeps nothing for the timeline.
-    let ended = (ticks >= LONG && timeline::is_wanted()).then(clock::now);
+fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest, addr: u64) {
+    let is_kept = addr != NO_TIMELINE && ticks >= LONG && timeline::is_wanted();
+    // A moment ago, and read again rather than handed over.
+    let ended = is_kept.then(clock::now);
     count_rest(thread, cell, ticks, rest);
     if let Some(ended) = ended {
-        // Which lock of its class it was is not known here.
-        timeline::hold(thread, 0, cell, ended.saturating_sub(ticks), ended, 0);
+        timeline::hold(thread, addr, cell, ended.saturating_sub(ticks), ended, 0);
     }
 }
 

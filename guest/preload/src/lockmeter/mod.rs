@@ -78,7 +78,7 @@ pub struct Wanted {
 pub fn ask(wanted: Wanted) {
     SAMPLE.store(wanted.sample, Relaxed);
     WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
-    clock::choose(wanted.monotonic);
+    clock::choose(wanted.monotonic, wanted.timeline != 0);
     timeline::ask(wanted.timeline);
     if wanted.bounces {
         bounces::ask();

@@ -6,10 +6,11 @@ use core::sync::atomic::{AtomicU32, Ordering::*};
 
 use libc::pthread_rwlock_t;
 use lockwright_engines::lockdep::Ident;
-use lockwright_engines::lockmeter::{CellRef, MeterThread, ReadersRef};
+use lockwright_engines::lockmeter::{CellRef, Ending, MeterThread, ReadersRef};
 use lockwright_glibc::table::rwlock;
 
 use super::acquire::Counted;
+use super::meter::BOARDS;
 use super::spots::{readers_at, readers_of};
 use super::{clock, hold, tls};
 use crate::libc::real;
@@ -51,7 +52,7 @@ impl Counted for pthread_rwlock_t {
 /// The arguments keep the contract of `pthread_rwlock_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
     // SAFETY: `l` is the program's own lock, and `pthread_rwlock_unlock` gets it unchanged.
-    release(l as u64, || unsafe { real::pthread_rwlock_unlock(l) })
+    release(l as u64, move || unsafe { real::pthread_rwlock_unlock(l) })
 }
 
 /// Lets the lock at `addr` go by `unlock`. Its memory is not looked at.
@@ -67,11 +68,32 @@ pub fn release(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     let Some(readers) = shared else {
         return hold::end_innermost(thread, addr, ending, unlock);
     };
-    let now = hold::ending(thread, addr, ending, true);
+    // As in `hold::end_innermost`.
+    if BOARDS.is_waited_for(addr) || (ending.since != 0 && !clock::is_enough()) {
+        return release_shared(thread, addr, ending, readers, unlock);
+    }
+    let now = if ending.since == 0 { 0 } else { clock::tsc() };
     if let Some(readers) = readers {
         goes(readers, now);
     }
-    hold::end_innermost_at(thread, now, unlock)
+    hold::end_innermost_at(thread, hold::NO_TIMELINE, now, unlock)
+}
+
+/// The innermost lock that the thread holds goes, which others can share: one that is waited for, or of which more is to be known.
+#[inline(never)]
+fn release_shared(
+    thread: &mut MeterThread,
+    addr: u64,
+    ending: Ending,
+    readers: Option<ReadersRef>,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
+    let (now, is_charged) = hold::ending(thread, addr, ending, true);
+    if let Some(readers) = readers {
+        goes(readers, now);
+    }
+    let addr = if is_charged { hold::NO_TIMELINE } else { addr };
+    hold::end_innermost_at(thread, addr, now, unlock)
 }
 
 /// The slow path of [`release`]: the lock is not the innermost that the thread holds.

@@ -131,7 +131,7 @@ pub unsafe extern "C-unwind" fn mutex_lock(
 /// As for `lockdep::mutex_unlock`, which wraps the same call.
 pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
     // SAFETY: `lockdep::mutex_unlock` wraps the same call, and gets its arguments unchanged.
-    hold::release_around(m as u64, || unsafe { lockdep::mutex_unlock(m, site) })
+    hold::release_around(m as u64, move || unsafe { lockdep::mutex_unlock(m, site) })
 }
 
 /// # Safety
@@ -139,14 +139,14 @@ pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64)
 pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u64) -> c_int {
     // SAFETY: `l` is the program's own lock, which `lockdep::rwlock_unlock` gets with the call's
     // `site`.
-    rwlock::release(l as u64, || unsafe { lockdep::rwlock_unlock(l, site) })
+    rwlock::release(l as u64, move || unsafe { lockdep::rwlock_unlock(l, site) })
 }
 
 /// # Safety
 /// As for `lockdep::spin_unlock`, which wraps the same call.
 pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: `lockdep::spin_unlock` wraps the same call, and gets its arguments unchanged.
-    hold::release_around(l as u64, || unsafe { lockdep::spin_unlock(l, site) })
+    hold::release_around(l as u64, move || unsafe { lockdep::spin_unlock(l, site) })
 }
 
 /// # Safety

@@ -268,8 +268,6 @@ struct Builder {
     locks: HashMap<ClassKey, usize>,
     /// By merged class of the ledger that is read.
     of_group: Vec<Option<u32>>,
-    /// By process and class: how many locks.
-    locks_of: HashMap<(usize, usize), u64>,
     /// Where in the lock each is.
     sites: HashMap<LockSite, u32>,
     waits: HashMap<WaitSite, usize>,
@@ -357,9 +355,7 @@ impl Builder {
             let held = process.and_then(|&process| self.holds_of.get(&(process, lock)));
             self.charge(lock, (site, held.map(|&(site, _)| site)), count, ns);
         }
-        let locks_of = self.locks_of;
-        let is_alone = |process, class| locks_of.get(&(process, class)) == Some(&1);
-        self.report.timeline = self.timeline.finish(is_alone);
+        self.report.timeline = self.timeline.finish();
         self.report
     }
 
@@ -413,7 +409,6 @@ impl Builder {
         }
         let lock = &mut self.report.locks[index];
         lock.locks += group.locks.max(1);
-        *self.locks_of.entry((source.process, index)).or_default() += group.locks.max(1);
         lock.measured_ns = lock.measured_ns.saturating_add(source.elapsed_ns());
         let places = self.of_group.len().max(group_id as usize + 1);
         self.of_group.resize(places, None);

@@ -1,7 +1,7 @@
 //! From the events in ledgers to slices of threads.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::Thread as ThreadRow;
@@ -83,13 +83,7 @@ impl Builder {
             torn: events.torn,
             from_ns: from.unwrap_or(0),
         });
-        // A long hold that others share has an event of its own, which does not name the lock.
-        let named: HashSet<(u32, u32, u64)> = named_holds(&events.events).collect();
-        let is_twice = |event: &Event| {
-            event.kind == event_kind::HOLD && event.addr == 0 && named.contains(&key(event))
-        };
-        let kept = events.events.iter().filter(|event| !is_twice(event));
-        for event in kept {
+        for event in &events.events {
             let slice = self.slice(event, (process, pid), moments, at);
             let thread = self.thread(process, pid, event.tid);
             self.timeline.threads[thread].slices.push(slice);
@@ -187,9 +181,8 @@ impl Builder {
         }
     }
 
-    /// The timeline; `None` if no process recorded any. `is_alone` is true of a process and a class that
-    /// has one lock there.
-    pub fn finish(self, is_alone: impl Fn(usize, usize) -> bool) -> Option<Timeline> {
+    /// The timeline; `None` if no process recorded any.
+    pub fn finish(self) -> Option<Timeline> {
         let Self { mut timeline, numbers, .. } = self;
         if timeline.rings.is_empty() {
             return None;
@@ -200,7 +193,6 @@ impl Builder {
                 (slice.begin_ns, Reverse(slice.end_ns), slice.kind, slice.at, slice.addr)
             });
         }
-        name_holds(&mut timeline, is_alone);
         barriers::end_waits(&mut timeline);
         give_tracks(&mut timeline);
         let waits = timeline.slices().filter(|(_, slice)| slice.is_lock_wait());
@@ -213,16 +205,6 @@ impl Builder {
     }
 }
 
-/// What a hold is known by.
-fn key(event: &Event) -> (u32, u32, u64) {
-    (event.tid, event.site, event.begin)
-}
-
-/// The holds of locks that are named.
-fn named_holds(events: &[Event]) -> impl Iterator<Item = (u32, u32, u64)> {
-    events.iter().filter(|event| event.kind == event_kind::HOLD && event.addr != 0).map(key)
-}
-
 /// Puts the threads in the order of their processes and ids.
 fn sort_threads(timeline: &mut Timeline, numbers: &BTreeMap<(usize, u32), usize>) {
     let mut moved = vec![0; timeline.threads.len()];
@@ -231,28 +213,6 @@ fn sort_threads(timeline: &mut Timeline, numbers: &BTreeMap<(usize, u32), usize>
     let slices = timeline.threads.iter_mut().flat_map(|thread| &mut thread.slices);
     for ended in slices.filter_map(|slice| slice.ended_by.as_mut()) {
         ended.thread = moved[ended.thread];
-    }
-}
-
-/// A long hold that nobody waited for does not say which lock of its class it was of. If the class is one lock, it is that one.
-fn name_holds(timeline: &mut Timeline, is_alone: impl Fn(usize, usize) -> bool) {
-    let class = |slice: &Slice| match slice.at {
-        At::Lock { lock, .. } => Some(lock),
-        _ => None,
-    };
-    let mut known: HashMap<(usize, usize), u64> = HashMap::new();
-    for thread in &timeline.threads {
-        for slice in thread.slices.iter().filter(|slice| slice.addr != 0) {
-            if let Some(class) = class(slice).filter(|&class| is_alone(thread.process, class)) {
-                known.insert((thread.process, class), slice.addr);
-            }
-        }
-    }
-    for thread in &mut timeline.threads {
-        for slice in thread.slices.iter_mut().filter(|slice| slice.addr == 0) {
-            let addr = class(slice).and_then(|class| known.get(&(thread.process, class)));
-            slice.addr = addr.copied().unwrap_or(0);
-        }
     }
 }
 
