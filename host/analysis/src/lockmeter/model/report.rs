@@ -12,6 +12,7 @@ use crate::finding::coverage::{Completeness, Note};
 use crate::finding::futex::{FutexKind, FutexUse};
 use crate::finding::{Frame, LockOrigin, ModuleNote, Unwatched};
 use crate::lockmeter::timeline::Timeline;
+use crate::lockmeter::what_if::Known;
 use crate::process_end::{Ended, ProcessEnd};
 
 /// The whole measurement: one run, of one or more processes.
@@ -49,6 +50,8 @@ pub struct MeterReport {
     pub cost: Option<Cost>,
     /// Waits and holds in time, if a process recorded them.
     pub timeline: Option<Timeline>,
+    /// What remedies would bring, as far as that was asked for.
+    pub estimates: Known,
 }
 
 impl MeterReport {

@@ -5,8 +5,10 @@
 //! ([`calibrate`]). What the ledger does not say (how evenly threads come, how fast a waiter wakes up) is tried in several
 //! ways. Those ways that agree with the measurement each make predictions, and the interval holds nearly all of these.
 
+mod answer;
 mod calibrate;
 mod holds;
+mod known;
 mod machine;
 mod why;
 mod workload;
@@ -14,57 +16,13 @@ mod workload;
 use fastrand::Rng;
 
 use super::model::{At, MeterReport};
+pub use answer::{Change, Estimate, Remedy};
 pub use calibrate::{CHANCE_MISS, RATE_MISS, WAIT_MISS};
 use calibrate::{Fitted, calibrate};
+pub use known::Known;
 use machine::{Limits, Workload, simulate};
 pub use why::Why;
 use workload::{Described, describe};
-
-/// What would be changed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Remedy {
-    /// A place sleeps after it has released the lock.
-    SleepOutside {
-        /// Index into [`super::model::Lock::sites`].
-        site: usize,
-        /// What it sleeps at.
-        at: At,
-    },
-    /// A place holds the lock for a part of the time, and does the rest of the work without it.
-    Shorter {
-        /// Index into [`super::model::Lock::sites`].
-        site: usize,
-        /// That part.
-        part: f64,
-    },
-    /// There are so many locks instead of one, and each is used as often.
-    Divided {
-        /// How many.
-        into: usize,
-    },
-}
-
-/// A predicted change: 0.2 stands for 20 % more.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    /// The likeliest.
-    pub likely: f64,
-    /// The least.
-    pub low: f64,
-    /// The most.
-    pub high: f64,
-}
-
-/// What a remedy would bring.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// The change of the mean wait for an acquisition.
-    pub waits: Change,
-    /// The change of the acquisitions a second; `None` if it depends on what other threads do.
-    pub throughput: Option<Change>,
-    /// The waits of the model, in those that were measured.
-    pub simulated_waits: f64,
-}
 
 /// Predictions that are made.
 const DRAWS: u64 = 24;
@@ -77,11 +35,15 @@ const MOST_SIGNALLED: f64 = 0.25;
 /// By how much predictions miss where the model knows the program exactly: a part of the change, and a part of the whole.
 const FLOOR: (f64, f64) = (0.1, 0.03);
 
-/// What `remedy` would bring to lock `lock`.
+/// What `remedy` would bring to lock `lock`. It is computed once for each report: text, page and JSON all ask for it.
 ///
 /// # Errors
 /// Why that is not known.
 pub fn estimate(report: &MeterReport, lock: usize, remedy: Remedy) -> Result<Estimate, Why> {
+    report.estimates.get((lock, remedy), || compute(report, lock, remedy))
+}
+
+fn compute(report: &MeterReport, lock: usize, remedy: Remedy) -> Result<Estimate, Why> {
     let lock = report.locks.get(lock).ok_or(Why::ThreadsUnknown)?;
     let target = match remedy {
         Remedy::SleepOutside { site, at } => Some((site, at)),

@@ -6,7 +6,7 @@ use super::Advice;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::lockmeter::what_if::{Change, Estimate, Why, estimate};
 
-/// Pieces of advice with an estimate: each takes some tenths of a second.
+/// Pieces of advice with an estimate: each takes some tenths of a second, once for a report.
 const FIRST: usize = 3;
 
 /// An estimate, or why there is none.
