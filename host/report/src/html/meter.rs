@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::section::{Column, Section, left_out, number_cell, part_cell, table, times};
+use super::section::{
+    Column, Section, left_out, number_cell, part_cell, table, times, times_within,
+};
 use super::words::{name_of, sentence};
 use super::{Context, blame, flame, histogram, limits, stack, threads};
 use crate::lockmeter::advice::{Advice, Estimated, advise, estimates};
@@ -120,9 +122,9 @@ fn locks(measured: &Measured<'_, '_>, detailed: usize) -> Section {
             (number_cell(&count(numbers.acquisitions), numbers.acquisitions as f64))
             (part_cell(numbers.contended_part()))
             (part_cell(lock.utilisation()))
-            (times(numbers.hold.mean_ns()))
-            (times(numbers.hold.percentile_ns(50.0)))
-            (times(numbers.hold.percentile_ns(99.0)))
+            (times_within(numbers.hold.mean_ns(), numbers.mean_hold_bounds()))
+            (times_within(numbers.hold.percentile_ns(50.0), numbers.hold_bounds(50.0)))
+            (times_within(numbers.hold.percentile_ns(99.0), numbers.hold_bounds(99.0)))
             (times((numbers.hold.count > 0).then_some(numbers.hold.max_ns)))
             (times(numbers.wait.mean_ns()))
             (times(numbers.wait.percentile_ns(50.0)))
@@ -200,9 +202,9 @@ fn site_row(context: &Context<'_>, site: &Site) -> Markup {
         td { (mode) }
         (number_cell(&count(numbers.acquisitions), numbers.acquisitions as f64))
         (part_cell(numbers.contended_part()))
-        (times(numbers.hold.mean_ns()))
-        (times(numbers.hold.percentile_ns(50.0)))
-        (times(numbers.hold.percentile_ns(99.0)))
+        (times_within(numbers.hold.mean_ns(), numbers.mean_hold_bounds()))
+        (times_within(numbers.hold.percentile_ns(50.0), numbers.hold_bounds(50.0)))
+        (times_within(numbers.hold.percentile_ns(99.0), numbers.hold_bounds(99.0)))
         (times((numbers.hold_ns > 0.0).then_some(numbers.hold_ns)))
         (times(numbers.wait.mean_ns()))
         (times(numbers.wait.percentile_ns(50.0)))

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::lockmeter::text::format::{maybe_time, percent};
+use crate::lockmeter::text::format::{maybe_time, percent, within};
+use lockwright_analysis::lockmeter::model::Bounds;
 
 /// A part of the page that the table of contents names.
 #[derive(Clone, Debug)]
@@ -77,6 +78,12 @@ pub fn number_cell(shown: &str, value: f64) -> Markup {
 /// The cell of a time in nanoseconds; what is not known is sorted below all.
 pub fn times(ns: Option<f64>) -> Markup {
     number_cell(&maybe_time(ns), ns.unwrap_or(-1.0))
+}
+
+/// As [`times`], with the bounds of a figure that is not exact.
+pub fn times_within(ns: Option<f64>, bounds: Option<Bounds>) -> Markup {
+    html! { td.n data-v=(sort_key(ns.unwrap_or(-1.0))) { (maybe_time(ns))
+    @if let Some(bounds) = bounds { br; small { (within(bounds)) } } } }
 }
 
 /// The cell of a part of a whole, in percent.

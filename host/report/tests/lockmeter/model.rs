@@ -293,8 +293,11 @@ fn sampled_holds_say_how_far_off_they_may_be() {
     let text = render(&measure(&[&p]), &TextOptions::default());
     // 19,200 holds of 2 ms: their deviation is 1 ms, and 300 were timed.
     let expected = "\n    held 38.7s in all, give or take 2.15s (95 % confidence); at most one hold in 100 is longer than 3.00ms\
-                    \n    without 300 acquisitions at sites where fewer than 30 holds were timed\n";
+                    \n    without 300 acquisitions at sites where fewer than 30 holds were timed\
+                    \n    holds: mean 1.88ms to 2.11ms, p50 995us to 3.02ms, p99 2.97ms or more\n";
     assert!(text.contains(expected), "{text}");
+    // The site with enough of them says so, too, and the other does not.
+    assert_eq!(text.matches("    holds: mean").count(), 2, "{text}");
 }
 
 #[test]

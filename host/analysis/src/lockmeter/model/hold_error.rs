@@ -6,7 +6,7 @@ use super::histogram::Histogram;
 pub const FEWEST_TIMED: u64 = 30;
 
 /// Standard deviations on either side of the mean that have 95 % of a normal distribution.
-const DEVIATIONS: f64 = 1.96;
+pub(super) const DEVIATIONS: f64 = 1.96;
 
 /// Of n things chosen by chance none was of a kind: then at most so many in n are, with 95 %
 /// confidence (the rule of three).

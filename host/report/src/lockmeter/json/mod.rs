@@ -17,8 +17,8 @@ use crate::waiting_json::LongWaitOut;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
-    Blame, Clock, Holds, Instance, Lock, LockThread, MeterReport, Mode, Nested, Numbers, Process,
-    Site, Times, Wait, WaitKind,
+    Blame, Bounds, Clock, Holds, Instance, Lock, LockThread, MeterReport, Mode, Nested, Numbers,
+    Process, Site, Times, Wait, WaitKind,
 };
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_analysis::under_way::LongWait;
@@ -169,11 +169,27 @@ struct NumbersOut {
     hold_ns: f64,
     hold_error_ns: f64,
     hold_unsure: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold_bounds: Option<HoldBoundsOut>,
     hold: TimesOut,
     held: u64,
     wait: TimesOut,
     spin_ns: f64,
     readers_max: u64,
+}
+
+/// Where one hold in many was timed.
+#[derive(Serialize)]
+struct HoldBoundsOut {
+    mean: BoundsOut,
+    p50: BoundsOut,
+    p99: BoundsOut,
+}
+
+#[derive(Serialize)]
+struct BoundsOut {
+    low_ns: f64,
+    high_ns: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -359,12 +375,22 @@ fn numbers(numbers: &Numbers) -> NumbersOut {
         hold_ns: ns(numbers.hold_ns),
         hold_error_ns: ns(numbers.hold_error.ns()),
         hold_unsure: numbers.hold_error.unsure,
+        hold_bounds: hold_bounds(numbers),
         hold: times(&numbers.hold),
         held: numbers.held,
         wait: times(&numbers.wait),
         spin_ns: ns(numbers.spin_ns),
         readers_max: numbers.readers_max,
     }
+}
+
+fn hold_bounds(numbers: &Numbers) -> Option<HoldBoundsOut> {
+    let out = |Bounds { low, high }: Bounds| BoundsOut { low_ns: ns(low), high_ns: high.map(ns) };
+    Some(HoldBoundsOut {
+        mean: out(numbers.mean_hold_bounds()?),
+        p50: out(numbers.hold_bounds(50.0)?),
+        p99: out(numbers.hold_bounds(99.0)?),
+    })
 }
 
 fn times(times: &Times) -> TimesOut {

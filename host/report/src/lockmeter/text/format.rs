@@ -2,6 +2,7 @@
 //! number.
 
 use crate::prose::words::number;
+use lockwright_analysis::lockmeter::model::Bounds;
 
 /// The text for a missing value.
 pub const NONE: &str = "-";
@@ -19,6 +20,14 @@ pub fn time(ns: f64) -> String {
 /// A time that may not be known.
 pub fn maybe_time(ns: Option<f64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), time)
+}
+
+/// Where a figure lies, by what was timed of it.
+pub fn within(Bounds { low, high }: Bounds) -> String {
+    match high {
+        Some(high) => format!("{} to {}", time(low), time(high)),
+        None => format!("{} or more", time(low)),
+    }
 }
 
 /// A part of a whole as a number of percent: `0`, `0.12`, `3.4`, `100`.

@@ -1,7 +1,7 @@
 //! The locks, and under each the places that take it.
 
 use super::columns::{Entry, headings, row};
-use super::format::{percent, time};
+use super::format::{percent, time, within};
 use super::page::{Page, quoted};
 use crate::lockmeter::view::{Selection, Sort};
 use crate::prose::words::{count, number};
@@ -103,6 +103,9 @@ fn write_sites(page: &mut Page<'_>, lock: &Lock, mode: Mode) {
         let line = format!("   {how}{}{}", page.place(&site.stack), aside(&site.numbers));
         page.line(&line);
         page.line(&numbers(page, &site.numbers, lock.utilisation_by(site)));
+        if lock.sites.len() > 1 {
+            figures(&site.numbers).iter().for_each(|line| page.line(line));
+        }
     }
     if !rest.is_empty() {
         let mut sum = Numbers::default();
@@ -157,7 +160,19 @@ fn sampled(numbers: &Numbers) -> Vec<String> {
             "    without {acquisitions} at sites where fewer than {FEWEST_TIMED} holds were timed"
         ));
     }
+    lines.extend(figures(numbers));
     lines
+}
+
+/// The bounds of the figures that the columns have, where one hold in many was timed.
+fn figures(numbers: &Numbers) -> Option<String> {
+    let figures = [
+        ("mean", numbers.mean_hold_bounds()?),
+        ("p50", numbers.hold_bounds(50.0)?),
+        ("p99", numbers.hold_bounds(99.0)?),
+    ];
+    let figures = figures.map(|(name, bounds)| format!("{name} {}", within(bounds)));
+    Some(format!("    holds: {}", figures.join(", ")))
 }
 
 /// Figures that have no column since they are rarely there.
