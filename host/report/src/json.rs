@@ -320,7 +320,8 @@ struct AdviceEvent<'r> {
 /// Each piece of advice on a measurement as an object in a line.
 pub fn advice_events(report: &MeterReport) -> Vec<String> {
     let line = |advice: AdviceOut| {
-        let lock_name = report.locks.get(advice.lock).map(|lock| lock.name.as_str());
+        let lock_name =
+            advice.lock.and_then(|lock| report.locks.get(lock)).map(|lock| lock.name.as_str());
         one_line(&AdviceEvent { event: Event::Advice, lock_name, advice })
     };
     all_advice(report).into_iter().map(line).collect()

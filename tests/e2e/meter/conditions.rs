@@ -1,6 +1,6 @@
 //! Condition waits: up to the signal they are for the condition, and after it for the mutex. And the threads that signals woke in vain.
 
-use lockwright_analysis::lockmeter::model::{Site, WaitKind, Waker, WakerKind};
+use lockwright_analysis::lockmeter::model::{Site, Wait, WaitKind, Waker, WakerKind};
 use lockwright_report::lockmeter::advice::advise;
 
 use super::run::{EXACT, How, Metered, meter, repeatedly, within};
@@ -64,6 +64,45 @@ fn a_condition_wait_ends_when_its_time_is_over() {
 fn a_condition_wait_ends_when_its_thread_is_cancelled() {
     for how in [EXACT, BOTH] {
         repeatedly(|| agrees(how, "cancel", 0));
+    }
+}
+
+/// The only wait of a kind for which threads slept again and again.
+fn woken(run: &Metered, kind: WaitKind) -> &Wait {
+    let waits = run.report.waits.iter().filter(|wait| wait.kind == kind);
+    waits.max_by_key(|wait| (wait.in_vain, wait.blocked)).expect("waits")
+}
+
+/// At a futex and at a semaphore as on a condition: nearly as often as the program says, and of the clean twin hardly ever.
+#[test]
+fn threads_woken_in_vain_at_futexes_and_semaphores_are_counted_and_named() {
+    const RULE: &str = "woken in vain";
+    let ways = [
+        (WaitKind::Futex, "futex", "all", "one", "in at_futex"),
+        (WaitKind::Semaphore, "semaphore", "taken", "left", "the semaphore `post` again"),
+    ];
+    for how in [EXACT, BOTH] {
+        for (kind, at, faulty, clean, says) in ways {
+            // The processor may be taken away from a thread between two waits.
+            repeatedly(|| {
+                let run = meter(how, &program("meter_woken.c"), &[at, faulty]);
+                let truth = run.truth("in_vain");
+                let counted = woken(&run, kind).in_vain as f64;
+                let advice = advise(&run.report);
+                let named = advice.iter().find(|advice| advice.rule == RULE);
+                match named {
+                    Some(advice) if (0.9..=1.1).contains(&(counted / truth)) => {
+                        assert!(advice.text.contains(says), "{}", advice.text);
+                        Ok(())
+                    }
+                    _ => Err(format!("{at}: {counted} of {truth}, {named:?}")),
+                }
+            });
+            let run = meter(how, &program("meter_woken.c"), &[at, clean]);
+            let wait = woken(&run, kind);
+            assert!(wait.in_vain * 10 <= wait.blocked, "{wait:#?}");
+            assert!(advise(&run.report).iter().all(|advice| advice.rule != RULE));
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub use self::conditions::{Conditions, On, Signal};
 pub use self::contention::{Contention, Waiting};
 pub use self::core::{Call, LockMeter};
 pub use self::off_cpu::{LONG, LongHold, Period, Reading};
-pub use self::pending::{CondWait, For, LastWait, Pending, Woken};
+pub use self::pending::{CondWait, For, LastWait, LastWord, Pending, Woken};
 pub use self::readers::ReadersRef;
 pub use self::ring::{Kept, Ring};
 pub use self::runs::Missing;

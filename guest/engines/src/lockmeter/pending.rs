@@ -36,6 +36,7 @@ pub(super) struct Own {
     pub(super) woken: [Kept<Woken>; PENDING],
     pub(super) since_reading: SinceReading,
     pub(super) condition: Condition,
+    pub(super) word: Kept<LastWord>,
     pub(super) events: OwnEvents,
 }
 
@@ -58,7 +59,7 @@ impl Waits {
             }
             let own = &mut (*at).own;
             own.woken.iter_mut().for_each(|woken| _ = woken.take());
-            _ = (own.condition.wait.take(), own.condition.last.take());
+            _ = (own.condition.wait.take(), own.condition.last.take(), own.word.take());
             own.since_reading = SinceReading::default();
             // A waiter that is still in a list stays there, until the next thread here enters another.
         }
@@ -215,6 +216,21 @@ impl<T: Copy> Kept<T> {
         // SAFETY: `put` has written it.
         core::mem::take(&mut self.is_there).then(|| unsafe { self.value.assume_init() })
     }
+}
+
+/// A wait at a futex that a call ended.
+#[derive(Clone, Copy, Debug)]
+pub struct LastWord {
+    /// Cell of the wait.
+    pub cell: CellRef,
+    /// Address of the word.
+    pub addr: u64,
+    /// What the word was when the wait began.
+    pub word: u32,
+    /// When it returned.
+    pub ended: u64,
+    /// Site of the call.
+    pub by: u32,
 }
 
 /// A condition wait under way.

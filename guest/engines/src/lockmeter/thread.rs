@@ -16,7 +16,7 @@ use super::cell::CellRef;
 use super::conditions::CondWaiter;
 use super::contention::Waiting;
 use super::off_cpu::{LongHold, Period, Reading};
-use super::pending::{Condition, Own, PENDING, Pending, PendingAt, Waits, Woken};
+use super::pending::{Condition, Kept, LastWord, Own, PENDING, Pending, PendingAt, Waits, Woken};
 use super::readers::ReadersRef;
 use crate::held::{Entry, HeldStack, addr_of, set_addr, update, word};
 use crate::trial::Trial;
@@ -699,6 +699,11 @@ impl MeterThread {
     /// What it knows of its condition waits, if there is memory for that.
     pub fn condition(&mut self) -> Option<&mut Condition> {
         self.own_waits().map(|own| &mut own.condition)
+    }
+
+    /// The last wait at a futex, if there is memory for it.
+    pub fn last_word(&mut self) -> Option<&mut Kept<LastWord>> {
+        self.own_waits().map(|own| &mut own.word)
     }
 
     /// The thread reads its clocks: the time since it did last, as `hold` is over. `None` without memory for that.

@@ -125,7 +125,7 @@ fn late_bit(site: u32) -> (&'static AtomicU64, u64) {
 }
 
 /// Within so many ticks, 5 to 20 us, a thread that was woken can have done no more than look at what it waits for.
-const LOOK: u64 = 20_000;
+pub(super) const LOOK: u64 = 20_000;
 
 /// A condition wait, by `block`, on the condition variable at `c`, that gives up `m` and takes it again.
 ///

@@ -3,13 +3,16 @@
 use core::ffi::c_long;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use lockwright_engines::lockmeter::{Call, CellRef, For, MeterThread, Pending, Shares, key};
+use lockwright_engines::lockmeter::{
+    Call, CellRef, For, LastWord, MeterThread, Pending, Shares, key,
+};
 use lockwright_engines::wakes::{Place, Waker};
 use lockwright_ledger::rows::meter::wait_kind;
 use lockwright_ledger::timeline::event_flag;
 
 use super::attached::thread;
-use super::meter::is_wanted;
+use super::cond::LOOK;
+use super::meter::{is_wanted, prepare};
 use super::spots::cell_of;
 use super::{clock, record, tls, wait};
 use crate::callsite;
@@ -64,6 +67,7 @@ pub fn during(
     let call =
         Call { inst: begun.call, addr: begun.addr, wait: wait_kind::FUTEX, ..Call::default() };
     let Some(cell) = cell(thread, call, stack, begun.site) else { return block() };
+    prepare(thread);
     cell.begin();
     thread.set_waiting_word(begun.word);
     let since = clock::now();
@@ -90,10 +94,35 @@ pub fn during(
             let shares = Shares::of(site, ticks);
             let what = For { addr: begun.addr, ..waker.map_or(For::default(), ended_by) };
             record::wait(thread, &Pending { what, ..Pending::new(cell, ended, ticks, shares) });
+            // What was done here takes longer than a look.
+            let ended = clock::now();
+            let last = LastWord { cell, addr: begun.addr, word: begun.word, ended, by: site };
+            // A wait that no call ended was not woken in vain.
+            thread.last_word().filter(|_| site != 0).into_iter().for_each(|kept| kept.put(last));
         }
     }
     sys::set_errno(errno);
     result
+}
+
+/// The thread is about to wait. If a call ended its last wait a moment ago, at the same word, which is again what it was then, and the
+/// thread has woken nobody meanwhile, it was woken in vain. A thread that had taken a lock there would have let it go, and woken the next.
+pub fn comes(begun: &Wait) {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
+    let Some(last) = thread.last_word().and_then(|kept| kept.take()) else { return };
+    let since = clock::now().saturating_sub(last.ended);
+    if last.addr == begun.addr && last.word == begun.word && since < LOOK {
+        record::in_vain(thread, last.cell, last.by, since);
+    }
+}
+
+/// The calling thread wakes others, or would: it has done something.
+pub fn wakes() {
+    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
+    if let Some(last) = unsafe { tls::get().as_mut() }.and_then(MeterThread::last_word) {
+        last.take();
+    }
 }
 
 /// What is known of a wait that a call woke.

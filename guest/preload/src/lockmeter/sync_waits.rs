@@ -12,6 +12,8 @@ use super::meter::prepare;
 use super::spots::{cell_of, wait_site};
 use super::{clock, posts, record, timeline, wait};
 use crate::libc::real;
+use crate::os::sys;
+use crate::stack::checked_read;
 
 type Semaphore = *mut sem_t;
 
@@ -97,12 +99,34 @@ fn sem_timed(
     s: Semaphore,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    let (result, waited) = timed(thread, Some(cell), s as u64, block);
+    let mut sleeps = 0;
+    let (result, waited) =
+        timed(thread, Some(cell), s as u64, || counting_sleeps(&mut sleeps, block));
     if let Some(mut waited) = waited {
         if result == 0 && timeline::is_wanted() {
             waited.what = posts::of_wait(waited.what, waited.ticks, waited.ended);
         }
         record::wait(thread, &waited);
+        // Each sleep but the last ended in vain: the thread was woken, and another had taken the post.
+        for _ in 1..sleeps.min(MOST_SLEEPS) {
+            record::in_vain(thread, cell, 0, 1);
+        }
+    }
+    result
+}
+
+/// Sleeps of one wait that are counted.
+const MOST_SLEEPS: u64 = 1000;
+
+/// Waits by `block`. `sleeps` becomes how often the thread slept meanwhile, as far as it may ask.
+fn counting_sleeps(sleeps: &mut u64, block: impl FnOnce() -> c_int) -> c_int {
+    if checked_read::is_filtered() {
+        return block();
+    }
+    let before = sys::sleeps_of_thread();
+    let result = block();
+    if let (Some(before), Some(after)) = (before, sys::sleeps_of_thread()) {
+        *sleeps = after.saturating_sub(before);
     }
     result
 }

@@ -56,12 +56,21 @@ pub fn clock_gettime(clock: libc::clockid_t, ts: &mut libc::timespec) {
 
 /// How often the calling thread has lost its processor, or given it up.
 pub fn switches_of_thread() -> Option<u64> {
+    usage_of_thread().map(|usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
+}
+
+/// How often the calling thread has slept.
+pub fn sleeps_of_thread() -> Option<u64> {
+    usage_of_thread().map(|usage| usage.ru_nvcsw as u64)
+}
+
+fn usage_of_thread() -> Option<libc::rusage> {
     // SAFETY: zeroes are a `rusage`.
     let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
     // SAFETY: the kernel writes one `rusage`, and `usage` is one that nobody else uses.
     let result =
         unsafe { syscall!(libc::SYS_getrusage, libc::RUSAGE_THREAD, ptr::from_mut(&mut usage)) };
-    (result == 0).then(|| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
+    (result == 0).then_some(usage)
 }
 
 /// Blocks all signals, even those that libc keeps for itself (cancellation), and returns the old

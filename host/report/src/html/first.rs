@@ -114,7 +114,7 @@ fn costliest(report: &MeterReport) -> Markup {
                         (name_of(&lock.name, lock.is_symbol)) " was waited for " b { (time(wait)) } " in all, "
                         (percent(report.share_of_wait(wait))) " % of all waits for locks"
                         @if let Some(said) = advice.iter().find(|advice| {
-                            report.locks.get(advice.lock).is_some_and(|of| std::ptr::eq(of, *lock))
+                            advice.lock().and_then(|at| report.locks.get(at)).is_some_and(|of| std::ptr::eq(of, *lock))
                         }) { p.help { (sentence(&said.text)) } }
                     }
                 }

@@ -7,7 +7,7 @@ use super::section::{
 };
 use super::words::{name_of, sentence};
 use super::{Context, blame, flame, histogram, limits, stack, threads};
-use crate::lockmeter::advice::{Advice, Estimated, advise, estimates};
+use crate::lockmeter::advice::{About, Advice, Estimated, advise, estimates};
 use crate::lockmeter::folded::Folded;
 use crate::lockmeter::text::format::{count, percent, time};
 use crate::lockmeter::text::waits::slept;
@@ -79,10 +79,10 @@ struct Measured<'m, 'r> {
 }
 
 impl Measured<'_, '_> {
-    /// The rules' advice on one lock, with the figures behind it.
-    fn advice_on(&self, lock: usize) -> Vec<String> {
+    /// The rules' advice on one lock or wait, with the figures behind it.
+    fn advice_on(&self, about: About) -> Vec<String> {
         let advice = self.advice.iter().zip(self.estimates);
-        let told = advice.filter(|(advice, _)| advice.lock == lock).map(|(advice, estimated)| {
+        let told = advice.filter(|(advice, _)| advice.about == about).map(|(advice, estimated)| {
             let evidence: Vec<String> = advice.evidence.iter().map(ToString::to_string).collect();
             let estimated =
                 estimated.as_ref().map_or_else(String::new, |of| format!("; {}", of.text()));
@@ -104,7 +104,7 @@ pub fn sections(context: &Context<'_>, report: &MeterReport) -> Vec<Section> {
         Measured { context, report, advice: &advice, estimates: &estimates, share: &share };
     let (details, shown) = details(&measured);
     let mut sections = vec![locks(&measured, shown), details];
-    sections.extend([true, false].into_iter().filter_map(|locks| waits(context, report, locks)));
+    sections.extend([true, false].into_iter().filter_map(|locks| waits(&measured, locks)));
     sections.extend(flames(report));
     sections
 }
@@ -167,7 +167,7 @@ fn plots(numbers: &Numbers) -> Markup {
 fn detail(measured: &Measured<'_, '_>, rank: usize, lock: &Lock) -> Markup {
     let context = measured.context;
     let share = (measured.share)(lock.total.wait.total_ns);
-    let advice = measured.advice_on(rank - 1);
+    let advice = measured.advice_on(About::Lock(rank - 1));
     let shown: Vec<&Site> = lock.sites.iter().take(MOST_SITES).collect();
     let rows = html! { @for site in &shown { (site_row(context, site)) } };
     html! {
@@ -214,15 +214,16 @@ fn site_row(context: &Context<'_>, site: &Site) -> Markup {
 }
 
 /// Waits for what is no lock that is seen: `for_locks`, those for locks made of futexes.
-fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option<Section> {
-    let is_shown = |wait: &&Wait| {
+fn waits(measured: &Measured<'_, '_>, for_locks: bool) -> Option<Section> {
+    let &Measured { context, report, .. } = measured;
+    let is_shown = |(_, wait): &(usize, &Wait)| {
         wait.is_for_lock() == for_locks && (for_locks || wait.waits > 0 || wait.wait.count > 0)
     };
-    let waits: Vec<&Wait> = report.waits.iter().filter(is_shown).collect();
+    let waits: Vec<(usize, &Wait)> = report.waits.iter().enumerate().filter(is_shown).collect();
     if waits.is_empty() {
         return None;
     }
-    let (rows, left) = limits::WAITS.fill(&waits, |wait| {
+    let (rows, left) = limits::WAITS.fill(&waits, |&(index, wait)| {
         let what = match (wait.kind, wait.call) {
             (WaitKind::Condition, _) => "condition".to_owned(),
             (WaitKind::Semaphore, _) => "semaphore".to_owned(),
@@ -248,7 +249,8 @@ fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option
                     br; (count(waker.count)) " woken by " (wakers::calls(waker))
                     (stack::place(context, &waker.stack)) (wakers::in_vain(waker))
                     ", after " (time(waker.ns))
-                } }
+                }
+                @for said in measured.advice_on(About::Wait(index)) { p.help { b { "Advice: " } (sentence(&said)) } } }
             (number_cell(&count(wait.waits), wait.waits as f64))
             (number_cell(&slept(wait), wait.slept() as f64 / wait.waits.max(1) as f64 * 100.0))
             (times(times_of.mean_ns()))

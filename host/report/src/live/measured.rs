@@ -51,7 +51,10 @@ pub fn of_report(
         .into_iter()
         .map(|advice| Advice {
             rule: advice.rule.to_owned(),
-            lock: moment.locks.get(advice.lock).map_or_else(String::new, |lock| lock.id.clone()),
+            lock: advice
+                .lock()
+                .and_then(|lock| moment.locks.get(lock))
+                .map_or_else(String::new, |lock| lock.id.clone()),
             text: advice.text,
             confidence: advice.confidence.to_string(),
         })

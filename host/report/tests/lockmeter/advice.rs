@@ -9,7 +9,7 @@ use lockwright_ledger::rows::meter::{
 };
 use lockwright_ledger::rows::{Class, lock_kind, mode};
 use lockwright_report::lockmeter::advice::{
-    Advice, COMMON, Confidence, Estimated, RULES, advise, estimates,
+    About, Advice, COMMON, Confidence, Estimated, RULES, advise, estimates,
 };
 
 use super::ledger::{Counts, MS, Process, US, measure};
@@ -285,6 +285,43 @@ fn a_herd_is_woken_by_a_broadcast_and_waits_again() {
     assert!(says(&woken(wait_kind::COND_BROADCAST, 0), RULE).is_none(), "all go on");
     assert!(says(&woken(wait_kind::COND_SIGNAL, 300), RULE).is_none(), "one is woken");
     assert!(says(&queue(10, 100, 0), RULE).is_none(), "nobody is woken");
+}
+
+/// Threads that so many calls wake at a futex 400 times, so many of them in vain.
+fn woken_at_futex(calls: u64, in_vain: u64) -> Process {
+    let mut p = Process::new(1, 1);
+    let wait = Site { wait: wait_kind::FUTEX, inst: 1, addr: 0x7000, ..Site::default() };
+    let wait = p.site_with(wait, &["worker:7"]);
+    let wakes = p.site_with(Site { wait: wait_kind::FUTEX_WAKE, ..Site::default() }, &["tell:20"]);
+    p.cell(wakes, &Counts { untimed: calls, ..Counts::default() });
+    let blame = vec![
+        (blame_kind::HOLDER, wakes, 400, 400 * MS),
+        (blame_kind::IN_VAIN, wakes, in_vain, in_vain * US),
+    ];
+    p.cell(wait, &Counts { untimed: 400, waits: vec![MS; 400], blame, ..Counts::default() });
+    p
+}
+
+#[test]
+fn threads_are_woken_in_vain_at_futexes_and_semaphores() {
+    const RULE: &str = "woken in vain";
+    let advice = says(&woken_at_futex(100, 300), RULE).unwrap();
+    assert!(advice.text.contains("worker") && advice.text.contains("tell"), "{}", advice.text);
+    assert!(advice.lock().is_none() && matches!(advice.about, About::Wait(_)), "{advice:?}");
+    assert!(says(&woken_at_futex(100, 30), RULE).is_none(), "most go on");
+    assert!(says(&woken_at_futex(400, 300), RULE).is_none(), "each is woken alone");
+
+    let posted = |in_vain: u64| {
+        let mut p = Process::new(1, 1);
+        let wait = Site { wait: wait_kind::SEMAPHORE, ..Site::default() };
+        let wait = p.site_with(wait, &["consumer:9"]);
+        let blame = vec![(blame_kind::IN_VAIN, 0, in_vain, in_vain)];
+        p.cell(wait, &Counts { untimed: 100, waits: vec![MS; 100], blame, ..Counts::default() });
+        p
+    };
+    let advice = says(&posted(300), RULE).unwrap();
+    assert!(evidence(&advice).starts_with("woken in vain 75.0%; "), "{}", evidence(&advice));
+    assert!(says(&posted(90), RULE).is_none(), "more than half of the sleeps end with a post");
 }
 
 fn readers(most: u32) -> Process {

@@ -49,7 +49,7 @@ fn json_has_the_advice() {
     assert!(!advised.is_empty() && said.len() == advised.len(), "{said:?}");
     for (said, advised) in said.iter().zip(&advised) {
         assert_eq!(said["rule"], advised.rule);
-        assert_eq!(said["lock"], advised.lock);
+        assert_eq!(said["lock"].as_u64(), advised.lock().map(|lock| lock as u64));
         assert_eq!(said["confidence"], advised.confidence.to_string());
         assert_eq!(said["evidence"].as_array().unwrap().len(), advised.evidence.len());
     }

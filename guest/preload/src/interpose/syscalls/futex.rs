@@ -210,6 +210,7 @@ fn around(does: Does, site: u64, call: impl FnOnce() -> c_long) -> c_long {
             waits(&Wait { call: which, addr, word, is_timed, site }, call)
         }
         Does::Wakes { addrs, moves, hands_over } => {
+            lockmeter::futex::wakes();
             let at = addrs.into_iter().filter(|&addr| addr != 0);
             match at.filter_map(futex::waited_for).next() {
                 None => call(),
@@ -232,6 +233,7 @@ fn waits(wait: &Wait, call: impl FnOnce() -> c_long) -> c_long {
     if lockdep::futex::is_in_wait() || lockmeter::futex::is_in_wait() {
         return call();
     }
+    lockmeter::futex::comes(wait);
     let stack = Stack::capture();
     let place = futex::enter(wait.addr);
     let result = lockdep::futex::during(wait, &stack, || {

@@ -259,6 +259,20 @@ struct OtherProcess {
     ns: f64,
 }
 
+/// A thread that is woken alone at a futex has what it was woken for, however soon it waits again. Only calls that wake several do so in
+/// vain.
+fn drop_lone_wakes(wait: &mut Wait) {
+    if wait.kind != WaitKind::Futex {
+        return;
+    }
+    for waker in &mut wait.wakers {
+        if waker.count.saturating_mul(2) < waker.calls.saturating_mul(3) {
+            waker.in_vain = 0;
+        }
+    }
+    wait.in_vain = wait.wakers.iter().fold(0, |sum, waker| sum.saturating_add(waker.in_vain));
+}
+
 #[derive(Default)]
 struct Builder {
     report: MeterReport,
@@ -356,6 +370,7 @@ impl Builder {
             self.charge(lock, (site, held.map(|&(site, _)| site)), count, ns);
         }
         self.report.timeline = self.timeline.finish();
+        self.report.waits.iter_mut().for_each(drop_lone_wakes);
         self.report
     }
 

@@ -1,7 +1,7 @@
 //! One place takes the lock very often for very little.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Threshold, Unit, part};
 use super::words;
 
 /// Least rate of acquisitions at the place, per second of measured time: at some 40 ns for a lock
@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule {
         Threshold { what: "acquisitions a second at one place", value: "100,000" },
         Threshold { what: "median hold there, at most", value: "300 ns" },
     ],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
 fn advise(case: &Case<'_>) -> Option<Advised> {

@@ -1,7 +1,7 @@
 //! Short holds, long waits: threads queue up, and each waits for many holds of the others.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Threshold, Unit, part};
 use super::words;
 
 /// Least median wait, in median holds: the length of the queue.
@@ -22,10 +22,10 @@ pub const RULE: Rule = Rule {
         Threshold { what: "part of the acquisitions that wait", value: "20 %" },
         Threshold { what: "waits", value: "100" },
     ],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
-fn advise(case: &Case<'_>) -> Option<Advised> {
+pub(super) fn advise(case: &Case<'_>) -> Option<Advised> {
     let numbers = &case.lock.total;
     // Readers that hold it together are not waited for one after the other.
     if !case.matters() || case.lock.is_rwlock() {

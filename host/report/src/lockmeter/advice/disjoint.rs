@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Threshold, Unit, part};
 use super::words;
 use lockwright_analysis::lockmeter::model::{Lock, Numbers};
 
@@ -21,7 +21,7 @@ pub const RULE: Rule = Rule {
         Threshold { what: "locks of the class", value: "2" },
         Threshold { what: "part of each group of places in the acquisitions", value: "5 %" },
     ],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
 fn advise(case: &Case<'_>) -> Option<Advised> {

@@ -2,7 +2,7 @@
 //! others wait for.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Threshold, Unit, part};
 use super::words;
 use lockwright_analysis::lockmeter::model::Mode;
 
@@ -22,7 +22,7 @@ pub const RULE: Rule = Rule {
         Threshold { what: "its part of the waits, where that is known", value: "25 %" },
         Threshold { what: "places that take the lock", value: "2" },
     ],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
 fn advise(case: &Case<'_>) -> Option<Advised> {

@@ -23,11 +23,11 @@ pub struct Estimated {
 pub fn estimates(report: &MeterReport, advice: &[Advice]) -> Vec<Option<Estimated>> {
     let mut order: Vec<usize> = (0..advice.len()).collect();
     order.retain(|&index| advice[index].supposed.is_some());
-    order.sort_by_key(|&index| (advice[index].lock, Reverse(advice[index].confidence)));
+    order.sort_by_key(|&index| (advice[index].about, Reverse(advice[index].confidence)));
     order.truncate(FIRST);
     let estimated = |(index, of): (usize, &Advice)| {
         let supposed = of.supposed.as_ref().filter(|_| order.contains(&index))?;
-        let result = estimate(report, of.lock, supposed.remedy);
+        let result = estimate(report, of.lock()?, supposed.remedy);
         Some(Estimated { supposed: supposed.text.clone(), result })
     };
     advice.iter().enumerate().map(estimated).collect()

@@ -1,7 +1,7 @@
 //! A broadcast wakes all that wait for a condition, and most of them find that there is nothing for them.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Threshold, Unit, part};
 use super::words;
 use crate::prose::words::plain;
 use lockwright_analysis::lockmeter::model::{Numbers, Wait, WaitKind, Waker, WakerKind};
@@ -26,7 +26,7 @@ pub const RULE: Rule = Rule {
         Threshold { what: "threads woken in vain", value: "50" },
         Threshold { what: "threads woken in vain a second", value: "100" },
     ],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
 fn advise(case: &Case<'_>) -> Option<Advised> {

@@ -1,7 +1,7 @@
 //! A reader-writer lock whose readers never overlap: a mutex would do, and costs less.
 
 use super::confidence::Confidence;
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Threshold, Unit, part};
 use lockwright_analysis::lockmeter::model::Mode;
 
 /// Fewest read acquisitions: fewer may have missed one another by chance.
@@ -11,7 +11,7 @@ const READS: u64 = 100;
 pub const RULE: Rule = Rule {
     name: "readers never overlap",
     thresholds: &[Threshold { what: "read acquisitions", value: "100" }],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
 fn advise(case: &Case<'_>) -> Option<Advised> {

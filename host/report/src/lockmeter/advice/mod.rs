@@ -14,13 +14,14 @@ mod lone_readers;
 mod rule;
 mod saturated;
 mod sleeping;
+mod woken;
 mod words;
 mod writers;
 
 pub use confidence::Confidence;
 pub use estimates::{Estimated, estimates, reason};
 use lockwright_analysis::lockmeter::model::MeterReport;
-use rule::{Advised, Case};
+use rule::{Advised, Asks, Case};
 pub use rule::{Evidence, Rule, Supposed, Threshold, Unit};
 
 /// One suggestion.
@@ -28,8 +29,8 @@ pub use rule::{Evidence, Rule, Supposed, Threshold, Unit};
 pub struct Advice {
     /// Name of the rule, as in docs/advice.md.
     pub rule: &'static str,
-    /// The lock it is about: index into [`MeterReport::locks`].
-    pub lock: usize,
+    /// The lock or wait it is about.
+    pub about: About,
     /// The remedy and its reason, in one sentence without a full stop.
     pub text: String,
     /// The figures that it rests on.
@@ -38,6 +39,25 @@ pub struct Advice {
     pub confidence: Confidence,
     /// What is supposed to change for an estimate of what following it would bring.
     pub supposed: Option<Supposed>,
+}
+
+/// What a suggestion is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum About {
+    /// Index into [`MeterReport::locks`].
+    Lock(usize),
+    /// Index into [`MeterReport::waits`].
+    Wait(usize),
+}
+
+impl Advice {
+    /// The lock that it is about, if it is about one.
+    pub fn lock(&self) -> Option<usize> {
+        match self.about {
+            About::Lock(lock) => Some(lock),
+            About::Wait(_) => None,
+        }
+    }
 }
 
 /// All rules, in the order in which suggestions of one lock are shown.
@@ -51,23 +71,34 @@ pub const RULES: &[Rule] = &[
     lone_readers::RULE,
     disjoint::RULE,
     batch::RULE,
+    woken::RULE,
 ];
 
 /// The thresholds of all rules that want less waiting.
 pub const COMMON: &[Threshold] =
     &[Threshold { what: "wait for the lock, of the measured time", value: "1 %" }];
 
-/// The rules' advice on all locks, those with the longest waits first.
+/// The rules' advice on all locks, those with the longest waits first, and then on waits that are for no lock.
 pub fn advise(report: &MeterReport) -> Vec<Advice> {
-    let mut all = Vec::new();
-    for (index, lock) in report.locks.iter().enumerate() {
+    let locks = report.locks.iter().enumerate().flat_map(|(index, lock)| {
         let case = Case { report, index, lock };
-        for rule in RULES {
-            if let Some(Advised { text, evidence, confidence, supposed }) = (rule.advise)(&case) {
-                let rule = rule.name;
-                all.push(Advice { rule, lock: case.index, text, evidence, confidence, supposed });
-            }
-        }
-    }
-    all
+        let advised = move |rule: &Rule| match rule.advise {
+            Asks::Lock(advise) => Some(piece(rule, About::Lock(index), advise(&case)?)),
+            Asks::Wait(_) => None,
+        };
+        RULES.iter().filter_map(advised)
+    });
+    let waits = report.waits.iter().enumerate().flat_map(|(index, wait)| {
+        let advised = move |rule: &Rule| match rule.advise {
+            Asks::Wait(advise) => Some(piece(rule, About::Wait(index), advise(report, wait)?)),
+            Asks::Lock(_) => None,
+        };
+        RULES.iter().filter_map(advised)
+    });
+    locks.chain(waits).collect()
+}
+
+fn piece(rule: &Rule, about: About, advised: Advised) -> Advice {
+    let Advised { text, evidence, confidence, supposed } = advised;
+    Advice { rule: rule.name, about, text, evidence, confidence, supposed }
 }

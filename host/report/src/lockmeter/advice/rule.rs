@@ -5,7 +5,7 @@ use std::fmt;
 use super::confidence::Confidence;
 use crate::lockmeter::text::format::{percent, time};
 use crate::prose::words::number;
-use lockwright_analysis::lockmeter::model::{Lock, MeterReport};
+use lockwright_analysis::lockmeter::model::{Lock, MeterReport, Wait};
 use lockwright_analysis::lockmeter::what_if::Remedy;
 
 /// A number that a suggestion rests on.
@@ -69,7 +69,16 @@ pub struct Rule {
     pub name: &'static str,
     /// The rule's own thresholds, besides [`super::COMMON`].
     pub thresholds: &'static [Threshold],
-    pub(super) advise: fn(&Case<'_>) -> Option<Advised>,
+    pub(super) advise: Asks,
+}
+
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asks {
+    /// A lock.
+    Lock(fn(&Case<'_>) -> Option<Advised>),
+    /// A wait that is for no lock.
+    Wait(fn(&MeterReport, &Wait) -> Option<Advised>),
 }
 
 /// Least wait for a lock, as a part of the measured time, for a rule to speak that wants less of

@@ -2,7 +2,7 @@
 //! one by one.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Threshold, Unit, part};
 use super::{convoy, sleeping, words};
 
 /// Least part of the measured time in which a lock of the class is held.
@@ -20,7 +20,7 @@ pub const RULE: Rule = Rule {
         Threshold { what: "threads that wait for it on average", value: "0.5" },
         Threshold { what: "waits", value: "10" },
     ],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
 fn advise(case: &Case<'_>) -> Option<Advised> {
@@ -35,7 +35,7 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
         return None;
     }
     // Holds that are short already, or that are spent asleep, have advice of their own.
-    if (convoy::RULE.advise)(case).is_some() || (sleeping::RULE.advise)(case).is_some() {
+    if convoy::advise(case).is_some() || sleeping::advise(case).is_some() {
         return None;
     }
     Some(Advised {

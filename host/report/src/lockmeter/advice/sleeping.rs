@@ -2,7 +2,7 @@
 //! lock.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, Rule, Supposed, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, Rule, Supposed, Threshold, Unit, part};
 use super::words;
 use lockwright_analysis::lockmeter::model::{At, Nested, Site, Wait, WaitKind};
 use lockwright_analysis::lockmeter::what_if::Remedy;
@@ -14,10 +14,10 @@ const ASLEEP: f64 = 0.1;
 pub const RULE: Rule = Rule {
     name: "lock held across a sleep",
     thresholds: &[Threshold { what: "part of a place's holds spent asleep", value: "10 %" }],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
-fn advise(case: &Case<'_>) -> Option<Advised> {
+pub(super) fn advise(case: &Case<'_>) -> Option<Advised> {
     if !case.matters() {
         return None;
     }

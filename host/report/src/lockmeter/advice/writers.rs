@@ -2,7 +2,7 @@
 //! out.
 
 use super::confidence::{Confidence, way};
-use super::rule::{Advised, Case, Evidence, LEAST_WAIT, Rule, Threshold, Unit, part};
+use super::rule::{Advised, Asks, Case, Evidence, LEAST_WAIT, Rule, Threshold, Unit, part};
 use super::words;
 use lockwright_analysis::lockmeter::model::Mode;
 
@@ -19,7 +19,7 @@ pub const RULE: Rule = Rule {
         Threshold { what: "writers' wait for the lock, of the measured time", value: "1 %" },
         Threshold { what: "part of that for which readers are to blame", value: "50 %" },
     ],
-    advise,
+    advise: Asks::Lock(advise),
 };
 
 fn advise(case: &Case<'_>) -> Option<Advised> {

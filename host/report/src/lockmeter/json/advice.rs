@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::values::ns;
 use crate::lockmeter::advice::{
-    Advice, Confidence, Estimated, Evidence, Unit, advise, estimates, reason,
+    About, Advice, Confidence, Estimated, Evidence, Unit, advise, estimates, reason,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::lockmeter::what_if::Change;
@@ -13,8 +13,11 @@ use lockwright_analysis::lockmeter::what_if::Change;
 #[derive(Serialize)]
 pub struct AdviceOut {
     rule: &'static str,
-    /// The lock that it is about: index into the report's.
-    pub lock: usize,
+    /// The lock that it is about: index into the report's; `None` if it is about a wait.
+    pub lock: Option<usize>,
+    /// The wait that it is about, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait: Option<usize>,
     text: String,
     confidence: &'static str,
     evidence: Vec<EvidenceOut>,
@@ -52,10 +55,15 @@ pub fn all(report: &MeterReport) -> Vec<AdviceOut> {
 }
 
 fn one(advice: Advice, estimated: Option<Estimated>) -> AdviceOut {
-    let Advice { rule, lock, text, evidence, confidence, .. } = advice;
+    let (lock, wait) = match advice.about {
+        About::Lock(lock) => (Some(lock), None),
+        About::Wait(wait) => (None, Some(wait)),
+    };
+    let Advice { rule, text, evidence, confidence, .. } = advice;
     AdviceOut {
         rule,
         lock,
+        wait,
         text,
         confidence: match confidence {
             Confidence::Low => "low",

@@ -54,8 +54,8 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
         locks::write(&mut page, &selection);
         instances::write(&mut page, &selection);
         blame::write(&mut page, &selection);
-        advice::write(&mut page);
     }
+    advice::write(&mut page);
     futexes::write(&mut page);
     waits::write(&mut page);
     waiting::write(&mut page);

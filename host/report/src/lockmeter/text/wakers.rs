@@ -19,6 +19,12 @@ pub fn write(page: &mut Page<'_>, wait: &Wait) {
             time(waker.ns)
         ));
     }
+    if wait.wakers.is_empty() && wait.in_vain > 0 {
+        page.line(&format!(
+            "     {} more sleeps: woken in vain, as another thread took it",
+            number(wait.in_vain)
+        ));
+    }
     if wait.wakers.len() > MOST_WAKERS {
         page.line(&format!("     and by {} more places", wait.wakers.len() - MOST_WAKERS));
     }
