@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::layout::{HEIGHT, Layout, MOST_EDGES, MOST_NODES, layers};
+use super::layout::{HEIGHT, Layout, MOST_EDGES, MOST_NODES, PAGE, layers};
 use super::limits::{self, Limit};
 use super::section::{Section, left_out};
 use super::words::name_of;
@@ -14,8 +14,8 @@ use crate::prose::words::{count, plain};
 use crate::text::stack::shorten;
 use lockwright_analysis::finding::{Finding, Name};
 
-/// Letters of a name in the drawing.
-const LETTERS: usize = 26;
+/// Letters of a name in the drawing, at the most: as many of these as there is room for on a page.
+const LETTERS: [usize; 4] = [60, 44, 34, 26];
 /// Width of a letter, and the margin around the name.
 const LETTER: f64 = 7.3;
 const MARGIN: f64 = 10.0;
@@ -96,18 +96,30 @@ impl Part<'_, '_> {
         nodes.sort_unstable();
         nodes.dedup();
         let place = |class: usize| nodes.binary_search(&class).unwrap_or(0);
-        let labels: Vec<String> =
-            nodes.iter().map(|&class| label(&self.graph.classes[class].name)).collect();
-        let widths: Vec<f64> = labels
-            .iter()
-            .map(|label| label.chars().count() as f64 * LETTER + 2.0 * MARGIN)
-            .collect();
         let pairs: Vec<(usize, usize)> = drawn
             .iter()
             .map(|&edge| &self.graph.edges[edge])
             .map(|edge| (place(edge.held), place(edge.acquired)))
             .collect();
-        let mut layout = layers(&widths, &pairs);
+        let labelled = |letters: usize| -> Vec<String> {
+            nodes.iter().map(|&class| label(&self.graph.classes[class].name, letters)).collect()
+        };
+        let wide = |label: &String| label.chars().count() as f64 * LETTER + 2.0 * MARGIN;
+        let laid_out = |letters: usize| {
+            let labels = labelled(letters);
+            let widths: Vec<f64> = labels.iter().map(wide).collect();
+            let layout = layers(&widths, &pairs);
+            (labels, widths, layout)
+        };
+        // Longer names are not to take more rows than the shortest.
+        let [.., least] = LETTERS;
+        let shortest = laid_out(least);
+        let is_as_high = |(_, _, layout): &(Vec<String>, Vec<f64>, Layout)| {
+            layout.size.0 <= PAGE && layout.size.1 <= shortest.2.size.1
+        };
+        let longer =
+            LETTERS.into_iter().filter(|&letters| letters > least).map(laid_out).find(is_as_high);
+        let (labels, widths, mut layout) = longer.unwrap_or(shortest);
         // A lock that is only taken while held itself stands below the others.
         for (centre, &wide) in layout.centres.iter_mut().zip(&widths) {
             if centre.is_none() {
@@ -167,6 +179,10 @@ impl Part<'_, '_> {
         let (Some(a), Some(b)) = (layout.centres[from], layout.centres[to]) else {
             return html! {};
         };
+        let path = match layout.is_below[to] && b.1 > a.1 {
+            true => side_curve(a, (b.0 - widths[to] / 2.0, b.1)),
+            false => curve(a, b, widths[from]),
+        };
         let kind = look(edge);
         let marker = format!("url(#m{}{kind})", self.number);
         let names =
@@ -174,8 +190,8 @@ impl Part<'_, '_> {
         html! {
             a.edge .{ "k-" (kind) } href=[self.target(index, listed)] {
                 title { (names[0]) " -> " (names[1]) }
-                path.hit d=(curve(a, b, widths[from])) {}
-                path.line d=(curve(a, b, widths[from])) marker-end=(marker) {}
+                path.hit d=(path) {}
+                path.line d=(path) marker-end=(marker) {}
             }
         }
     }
@@ -286,8 +302,25 @@ fn curve(a: (f64, f64), b: (f64, f64), width: f64) -> String {
     )
 }
 
-/// A name that fits into a node.
-fn label(name: &Name) -> String {
+/// From the lower edge of a node to the left end of another, which others stand above.
+fn side_curve(a: (f64, f64), end: (f64, f64)) -> String {
+    let (x, y) = (end.0 - 1.0, a.1 + HEIGHT / 2.0);
+    let bend = ((end.1 - y) / 2.0).max(12.0);
+    format!(
+        "M{} {}C{} {} {} {} {} {}",
+        f(a.0),
+        f(y),
+        f(a.0),
+        f(y + bend),
+        f(x - 34.0),
+        f(end.1),
+        f(x),
+        f(end.1)
+    )
+}
+
+/// A name of so many letters at the most.
+fn label(name: &Name, most: usize) -> String {
     let name = shorten(&plain(&name.text));
     // If a lock is described by where it was made, the place says most.
     let name = match name.split_once(" at ") {
@@ -295,11 +328,11 @@ fn label(name: &Name) -> String {
         None => name,
     };
     let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= LETTERS {
+    if letters.len() <= most {
         return name;
     }
-    let head: String = letters[..LETTERS / 2 - 1].iter().collect();
-    let tail: String = letters[letters.len() - (LETTERS / 2 - 2)..].iter().collect();
+    let head: String = letters[..most / 2 - 1].iter().collect();
+    let tail: String = letters[letters.len() - (most / 2 - 2)..].iter().collect();
     format!("{head}...{tail}")
 }
 
