@@ -285,7 +285,7 @@ pub mod blame_kind {
     /// While the cell's lock was held, its holder waited at `other` for `ticks`.
     pub const NESTED: u32 = 1;
     /// The cell is of waits: `other` ended so many of them in vain, as the thread waited again without having done anything. `ticks` is
-    /// the time from each such wait to the next. Of a semaphore, where nobody knows who posted it: the thread slept so many times more
+    /// the time from each such wait to the next. Where it is a semaphore, `other` is 0: the thread slept so many times more
     /// than once within a wait.
     pub const IN_VAIN: u32 = 2;
     /// `other` is the kernel id of a thread of another process, which held the lock that processes share when `ticks` of the cell's waits

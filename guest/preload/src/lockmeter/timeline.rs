@@ -65,11 +65,12 @@ pub fn hold(
 
 /// The calling thread, or the process, ends: the thread may have got a name since its last event.
 pub fn ends() {
-    if !is_wanted() {
-        return;
-    }
+    // Asked first: a process that is not metered has no page for the rest.
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    if let (Some(thread), Some(header)) = (unsafe { tls::get().as_mut() }, header()) {
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
+    if is_wanted()
+        && let Some(header) = header()
+    {
         thread.keep_name(header, sys::thread_name(), clock::now());
     }
 }

@@ -89,7 +89,7 @@ mod tests {
         Numbers { hold, acquisitions, ..Numbers::default() }
     }
 
-    /// Of a planted lock, with many choices of what is timed: in 19 of 20 runs the true figure is within what the report says.
+    /// In 19 of 20 choices of what is timed, the true figures of a planted lock are within what the report says.
     #[test]
     fn true_figures_are_within_their_bounds() {
         const SEEDS: u64 = 600;
