@@ -10,6 +10,7 @@ pub mod known_births;
 pub mod lock;
 pub mod lock_pages;
 pub mod makers;
+pub mod new_stack;
 pub mod numbers;
 pub mod python_calls;
 pub mod shared;

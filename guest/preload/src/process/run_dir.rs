@@ -54,6 +54,16 @@ pub fn directory() -> &'static [u8] {
     split().0
 }
 
+/// The path of a file in that directory whose name is the `parts`, NUL terminated. There is room for it in `path`.
+pub fn path_of<'p>(path: &'p mut [u8], parts: &[&[u8]]) -> &'p [u8] {
+    let mut len = 0;
+    for bytes in [directory(), b"/"].iter().chain(parts).chain([&&b"\0"[..]]) {
+        path[len..len + bytes.len()].copy_from_slice(bytes);
+        len += bytes.len();
+    }
+    &path[..len]
+}
+
 /// Whether that directory cannot be reached any more: something is mounted over it, or the root
 /// directory is another one.
 pub fn is_hidden() -> bool {

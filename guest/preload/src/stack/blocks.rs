@@ -3,19 +3,12 @@
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
-use lockwright_ledger::inlined::DEPTH;
-
-use super::unwind::{Rule, Saved};
-
 /// Blocks at most: one for each module.
 pub const MOST: usize = 64;
 
 /// Where each begins and ends.
 static BLOCKS: [[AtomicU64; 2]; MOST] = [const { [const { AtomicU64::new(0) }; 2] }; MOST];
 static LEN: AtomicUsize = AtomicUsize::new(0);
-
-/// The step from a call in a block to the function at whose place it was entered.
-pub const RULE: Rule = Rule::Rsp { cfa: DEPTH as i32 + 8, rbp: Saved::Same };
 
 /// There is room for another.
 pub fn has_room() -> bool {

@@ -8,6 +8,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
 
+use lockwright_ledger::inlined::DEPTH;
+
 use super::cfi::{Cfa, Kept, Rules, rules_at};
 use super::{blocks, checked_read, modules, rule_cache, stack_bounds};
 
@@ -116,11 +118,14 @@ pub fn rule_of_call(pc: u64) -> Rule {
     look_up(pc).unwrap_or(Rule::End)
 }
 
+/// The step from a call in a block of ours to the function at whose place it was entered.
+const OF_BLOCK: Rule = Rule::Rsp { cfa: DEPTH as i32 + 8, rbp: Saved::Same };
+
 /// The rule for return address `pc` (so: of the call before it).
 #[cold]
 fn look_up(pc: u64) -> Option<Rule> {
     if blocks::has(pc) {
-        return Some(blocks::RULE);
+        return Some(OF_BLOCK);
     }
     let Entry { fde, section, bases } = Entry::of(pc - 1)?;
     rule_of(rules_at(&fde, &section, &bases, pc - 1)?, &fde, &section)

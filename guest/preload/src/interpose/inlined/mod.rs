@@ -113,7 +113,7 @@ unsafe extern "C" fn with_module(
     let mut digits = [0; 2 * BUILD_ID];
     let digits = hexadecimal(&id[..len], &mut digits);
     let mut path = [0; MOST_DIRECTORY + FILE_PREFIX.len() + 2 * BUILD_ID + 2];
-    let path = in_directory(&mut path, &[FILE_PREFIX.as_bytes(), digits]);
+    let path = run_dir::path_of(&mut path, &[FILE_PREFIX.as_bytes(), digits]);
     // SAFETY: the path is NUL terminated; the object is loaded, and stays as long as the lock is held.
     let table = unsafe {
         match sys::exists(path.as_ptr()) {
@@ -145,17 +145,6 @@ unsafe extern "C" fn with_module(
     table.unmap();
     *outcome = Outcome { start, state, acquisitions: [watched, all] };
     0
-}
-
-/// The path of a file in the run's directory whose name is the `parts`, NUL terminated.
-fn in_directory<'p>(path: &'p mut [u8], parts: &[&[u8]]) -> &'p [u8] {
-    let mut len = 0;
-    let all = [run_dir::directory(), b"/"];
-    for bytes in all.iter().chain(parts).chain([&&b"\0"[..]]) {
-        path[len..len + bytes.len()].copy_from_slice(bytes);
-        len += bytes.len();
-    }
-    &path[..len]
 }
 
 /// Bytes as hexadecimal digits.

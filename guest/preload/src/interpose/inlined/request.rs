@@ -6,10 +6,9 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use lockwright_ledger::inlined::{REQUESTS, Request};
 
-use super::in_directory;
 use crate::os::loader::{Dynamic, Object};
 use crate::os::{readable, sys};
-use crate::process::run_dir::MOST_DIRECTORY;
+use crate::process::run_dir::{self, MOST_DIRECTORY};
 
 /// How long one answer is waited for, and how long between two looks, ns.
 const PATIENCE_NS: i64 = 5_000_000_000;
@@ -94,7 +93,7 @@ unsafe fn write_path(name: *const c_char, path: &mut [u8]) -> bool {
 /// Puts the request into the pipe, if somebody reads it.
 fn send(request: &Request) -> bool {
     let mut path = [0; MOST_DIRECTORY + REQUESTS.len() + 2];
-    let path = in_directory(&mut path, &[REQUESTS.as_bytes()]);
+    let path = run_dir::path_of(&mut path, &[REQUESTS.as_bytes()]);
     // SAFETY: the path is NUL terminated.
     unsafe {
         let reader = sys::open_pipe(path.as_ptr(), libc::O_WRONLY);

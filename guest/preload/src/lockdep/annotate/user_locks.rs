@@ -191,7 +191,11 @@ pub fn end_wait(thread: &mut ThreadState, lock: u64) {
 /// thread does not hold it, as far as is known.
 pub fn release_if_held(lock: u64) -> bool {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    let thread = unsafe { tls::get().as_mut() };
+    let mut thread = unsafe { tls::get().as_mut() };
+    if thread.is_none() && state::status() == state::FORKED {
+        // What the forking thread held is what this one does, once it has begun.
+        thread = watch::thread();
+    }
     let held = thread.filter(|thread| thread.is_innermost(lock) || thread.find(lock).is_some());
     held.map(|thread| watch::released(thread, lock, None)).is_some()
 }

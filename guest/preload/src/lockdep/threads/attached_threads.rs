@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_engines::lockdep::{Core, ThreadRow, ThreadState};
 
 use crate::hosts::HasEnded;
+use crate::lock_id::new_stack;
 use crate::lockdep::{is_wanted, misuse, open_signals};
 use crate::os::{sys, time, timers, tls};
 use crate::recorder::state;
@@ -67,6 +68,7 @@ pub fn attach_created(
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         return Some(thread);
     }
+    new_stack::begins();
     let (tid, now) = (sys::gettid(), time::now_ns());
     let attach = |core: &mut Core| {
         let state = core.thread_start(tid, now, parent_segment, create_stack)?;
