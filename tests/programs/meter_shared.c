@@ -28,6 +28,10 @@ int main(void)
 	pthread_mutex_init(&shared->mutex, &attributes);
 	for (int i = 0; i < 3; i++)
 		if (!fork()) {
+			// The tool begins to watch a child at its first lock, which takes milliseconds on some machines.
+			pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+			pthread_mutex_lock(&own);
+			pthread_mutex_unlock(&own);
 			for (int turn = 0; turn < 20; turn++) {
 				takes(shared);
 				usleep(turn % 4 ? 0 : 3000);

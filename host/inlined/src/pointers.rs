@@ -144,9 +144,9 @@ impl Flow<'_, '_> {
         let code = &self.function.code;
         let mut states: Vec<Option<State>> = vec![None; code.len()];
         let mut waiting = VecDeque::new();
-        for at in 0..code.len() {
+        for (at, state) in states.iter_mut().enumerate() {
             if at == 0 || self.function.is_entry(at) {
-                states[at] = Some(State::new());
+                *state = Some(State::new());
                 waiting.push_back(at);
             }
         }

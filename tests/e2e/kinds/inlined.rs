@@ -110,3 +110,12 @@ fn holds_waits_and_blame_of_rusts_mutex() {
         );
     }
 }
+
+#[test]
+fn stacks_of_ended_threads_forks_and_handlers_that_unwind() {
+    for what in ["stacks", "fork", "profile"] {
+        let run = check(rust_program("inlined_lives.rs")).arg(what).run();
+        let came = (run.text(), run.verdicts(), run.code());
+        assert_eq!(came, ("done\n".to_owned(), vec![], 0), "{what}: {}", run.stderr);
+    }
+}

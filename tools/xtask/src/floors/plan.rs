@@ -186,7 +186,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-ledger"],
         floors: &[
             &["execution", "table"],
-            &["fast_path", "operations", "rejoin", "unnamed"],
+            &["fast_path", "operations", "pointers", "rejoin", "unnamed"],
             &["place", "values"],
             &["block", "function"],
             &["calls", "jump_tables", "landing_pads"],

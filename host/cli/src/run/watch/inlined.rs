@@ -14,16 +14,13 @@ use lockwright_console::error::{Error, Result};
 use lockwright_ledger::inlined::{FILE_PREFIX, REQUESTS, Request};
 use object::read::{Object, ObjectSymbol};
 
-use super::preload::LIBRARY;
+use super::preload::{INLINED, LIBRARY};
 use crate::ledger_dir::{Folder, KeptTables, RunDir};
 use crate::run::background;
 use crate::run::target::contents::{Contents, Mark};
 
 /// The greatest file that is looked into, bytes.
 const MOST_BYTES: u64 = 1 << 30;
-
-/// Has the library look for tables.
-pub const VARIABLE: &str = "LOCKWRIGHT_INLINED";
 
 /// Makes tables as long as it lives.
 #[derive(Debug)]
@@ -72,7 +69,7 @@ impl Drop for Tables {
 /// Has the library in `command` look for tables, if there are any.
 pub fn tell(tables: Option<&Tables>, command: &mut Command) {
     if tables.is_some() {
-        command.env(VARIABLE, "1");
+        command.env(INLINED, "1");
     }
 }
 

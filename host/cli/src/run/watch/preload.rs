@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::c_library;
-use super::inlined;
 use super::library::Library;
 use crate::ledger_dir::{Carried, RunDir, Surroundings};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 use lockwright_console::error::Result;
 use lockwright_glibc::library::THREADS_LIBRARY;
+
+/// Has the library look for tables of inlined locks.
+pub const INLINED: &str = "LOCKWRIGHT_INLINED";
 
 /// Built by the build script.
 pub(in crate::run) static LIBRARY: Carried = Carried {
@@ -55,7 +57,7 @@ impl Preload {
             .env("LOCKWRIGHT_DIR", &self.ledgers)
             // An outer lockwright's.
             .env_remove("LOCKWRIGHT_FOLLOW")
-            .env_remove(inlined::VARIABLE);
+            .env_remove(INLINED);
     }
 
     /// Has `command` run without, whatever this process runs under.
