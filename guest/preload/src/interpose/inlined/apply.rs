@@ -48,7 +48,10 @@ pub unsafe fn apply(module: &Module<'_>, table: &Table, name: *const c_char) -> 
     if !are_as_before(module, table.places()) {
         return Applied::None(state::OTHER_CODE);
     }
-    let Some(block) = place_block(module, table) else { return Applied::None(state::NO_MEMORY) };
+    let block = match place_block(module, table) {
+        Ok(block) => block,
+        Err(why) => return Applied::None(why),
+    };
     // A handler of the program may be in the code that cannot be run meanwhile.
     let mask = sys::block_signals();
     // SAFETY: the caller promises that nobody runs the code.
@@ -104,10 +107,10 @@ struct Block {
     len: usize,
 }
 
-/// Maps the block where the module reaches it, and makes it ready to run.
-fn place_block(module: &Module<'_>, table: &Table) -> Option<Block> {
+/// Maps the block where the module reaches it, and makes it ready to run. The error is a [`state`].
+fn place_block(module: &Module<'_>, table: &Table) -> Result<Block, u32> {
     let len = table.code().len().next_multiple_of(PAGE as usize);
-    let start = map_near(module, len)?;
+    let start = map_near(module, len).ok_or(state::NO_MEMORY)?;
     let block = Block { start, len };
     // SAFETY: a new mapping of ours, as long as the block or longer; nobody else knows of it.
     let code = unsafe { core::slice::from_raw_parts_mut(start as *mut u8, len) };
@@ -120,12 +123,14 @@ fn place_block(module: &Module<'_>, table: &Table) -> Option<Block> {
     let is_near = table.relocations().iter().all(|it| relocate(code, it, &block, module));
     let prot = libc::PROT_READ | libc::PROT_EXEC;
     // SAFETY: our mapping, which is only read and run from now on.
-    if is_near && unsafe { sys::protect(start, len, prot) } == 0 {
-        return Some(block);
-    }
+    let why = match is_near && unsafe { sys::protect(start, len, prot) } == 0 {
+        true => return Ok(block),
+        false if is_near => state::FORBIDDEN,
+        false => state::NO_MEMORY,
+    };
     // SAFETY: our mapping, which nobody knows of.
     unsafe { sys::munmap(start as *mut u8, len) };
-    None
+    Err(why)
 }
 
 const _: () = assert!(SLOTS * size_of::<u64>() <= PAGE as usize);

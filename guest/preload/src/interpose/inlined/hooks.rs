@@ -12,6 +12,8 @@ use lockwright_ledger::inlined::{DEPTH, Hook, Keeps, SLOTS, flag, slot};
 
 use crate::callsite::Return;
 use crate::interpose::libraries::steps::{self, Call};
+use crate::lockdep::annotate::user_locks;
+use crate::{lockdep, lockmeter};
 
 /// Room for the processor's vector state as XSAVE writes it: the legacy part, the header, AVX, and AVX-512's three, where
 /// Intel's processors have them; AMD's have them closer together.
@@ -156,7 +158,26 @@ entries!(
     releases
 );
 
+entries!(
+    "lockwright_inlined_taken",
+    "lockwright_inlined_taken_g",
+    "lockwright_inlined_taken_a",
+    taken
+);
+entries!(
+    "lockwright_inlined_given",
+    "lockwright_inlined_given_g",
+    "lockwright_inlined_given_a",
+    given
+);
+
 unsafe extern "C" {
+    fn lockwright_inlined_taken();
+    fn lockwright_inlined_taken_g();
+    fn lockwright_inlined_taken_a();
+    fn lockwright_inlined_given();
+    fn lockwright_inlined_given_g();
+    fn lockwright_inlined_given_a();
     fn lockwright_inlined_acquired();
     fn lockwright_inlined_acquired_g();
     fn lockwright_inlined_acquired_a();
@@ -217,8 +238,21 @@ pub fn slots() -> [u64; SLOTS] {
             ],
         ),
     ];
+    // Where lockdep alone runs, what it does most often comes first.
+    let checked: [(Hook, [Entry; 3]); 2] = [
+        (
+            Hook::Acquired,
+            [lockwright_inlined_taken, lockwright_inlined_taken_g, lockwright_inlined_taken_a],
+        ),
+        (
+            Hook::Releases,
+            [lockwright_inlined_given, lockwright_inlined_given_g, lockwright_inlined_given_a],
+        ),
+    ];
+    let is_checked_only = lockdep::is_wanted() && !lockmeter::is_wanted();
+    let checked = checked.into_iter().take(if is_checked_only { 2 } else { 0 });
     let mut slots = [0; SLOTS];
-    for (hook, entries) in all {
+    for (hook, entries) in all.into_iter().chain(checked) {
         for (keeps, entry) in [Keeps::Callee, Keeps::General, Keeps::All].into_iter().zip(entries) {
             slots[slot(hook, keeps)] = entry as *const () as u64;
         }
@@ -259,6 +293,24 @@ extern "C-unwind" fn acquired(lock: u64, flags: u32, site: u64, stack: *const u6
         return steps::tried(call, true);
     }
     steps::taken(call);
+}
+
+/// [`Hook::Acquired`] under lockdep alone.
+extern "C-unwind" fn taken(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+    let back = Return::at(stack, rbp);
+    // SAFETY: the place's call, which has not returned.
+    let is_known =
+        flags & flag::TRY == 0 && unsafe { user_locks::taken_known(lock, flags, site, back) };
+    if !is_known {
+        acquired(lock, flags, site, stack, rbp);
+    }
+}
+
+/// [`Hook::Releases`] under lockdep alone.
+extern "C-unwind" fn given(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+    if !user_locks::releases_innermost(lock) {
+        releases(lock, flags, site, stack, rbp);
+    }
 }
 
 /// [`Hook::Wants`].

@@ -10,23 +10,41 @@ use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
 use crate::lock_id::identity::{self, Birth};
 use crate::lock_id::unstamped;
-use crate::lockdep::misuse;
 use crate::lockdep::watch::{self, Blocking};
+use crate::lockdep::{fast_path, misuse};
 use crate::os::tls;
 use crate::recorder::state;
 
-fn mode_of(flags: u32) -> u16 {
+const fn mode_of(flags: u32) -> u16 {
     // Without FAIR we do not know whether a waiting writer holds new readers up. So we record no
     // dependency that could be a false alarm.
     let read = if flags & flag::FAIR != 0 { mode::READ } else { mode::READ | mode::READ_RECURSIVE };
-    let bits = [
-        (flag::READ, read),
-        (flag::TRY, mode::TRY),
-        (flag::TIMED, mode::TIMED),
-        (flag::UPGRADABLE, mode::UPGRADABLE),
-    ];
-    bits.iter().filter(|(flag, _)| flags & flag != 0).fold(0, |mode, (_, bits)| mode | bits)
+    let mut mode = 0;
+    if flags & flag::READ != 0 {
+        mode |= read;
+    }
+    if flags & flag::TRY != 0 {
+        mode |= mode::TRY;
+    }
+    if flags & flag::TIMED != 0 {
+        mode |= mode::TIMED;
+    }
+    if flags & flag::UPGRADABLE != 0 {
+        mode |= mode::UPGRADABLE;
+    }
+    mode
 }
+
+/// The modes of all flags.
+static MODES: [u16; 128] = {
+    let mut modes = [0; 128];
+    let mut flags = 0;
+    while flags < modes.len() {
+        modes[flags] = mode_of(flags as u32);
+        flags += 1;
+    }
+    modes
+};
 
 /// # Safety
 /// `name` is null or points to `len` bytes; `lock` is used as an address only.
@@ -107,22 +125,30 @@ pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: 
 /// The call that returns to `site` by way of `back` has not returned.
 #[inline(always)]
 pub unsafe fn taken_known(lock: u64, flags: u32, site: u64, back: Return) -> bool {
-    // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
-    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return false };
+    let Some(ident) = unstamped::find(lock) else { return false };
+    let mode = MODES[flags as usize % MODES.len()];
+    let Some((thread, chain)) = fast_path::chain(ident, mode) else { return false };
     if !thread.is_idle() && thread.find(lock).is_some() {
         return false;
     }
-    let Some(ident) = unstamped::find(lock) else { return false };
-    let mode = mode_of(flags);
-    if !thread.reserve_known(ident, mode, site) {
-        let acquire = Acquire { addr: lock, ident, mode, site };
-        // SAFETY: the caller promises a call that has not returned.
-        if !unsafe { watch::before_past(thread, acquire, back) } {
-            return false;
+    match thread.known(chain, site) {
+        Some(probe) => thread.reserve_in(chain, ident, mode, site, probe),
+        None => {
+            let acquire = Acquire { addr: lock, ident, mode, site };
+            // SAFETY: the caller promises a call that has not returned.
+            if !unsafe { watch::before_past(thread, acquire, back) } {
+                return false;
+            }
         }
     }
     thread.acquired(lock);
     true
+}
+
+/// The lock is about to be released, and is the innermost that the calling thread holds. False: nothing was done.
+#[inline(always)]
+pub fn releases_innermost(lock: u64) -> bool {
+    fast_path::holder(lock).is_some_and(ThreadState::release_top)
 }
 
 /// # Safety
