@@ -45,15 +45,15 @@ static void burn_for(std::chrono::milliseconds time)
 
 // Threads that do all that they do at one place with one lock held. The first to have it waits for the others: so each of
 // these waits at least once, though who unlocks it may take it again before any of them runs. Three do most: who is woken
-// may have to wait for a processor, and meanwhile nobody holds it.
+// may have to wait for a processor, and meanwhile nobody holds it: so they hold it for long.
 static void saturated(int i)
 {
 	arrived++;
-	for (int n = 0; n < (i < 3 ? 33 : 1); n++) {
+	for (int n = 0; n < (i < 3 ? 10 : 1); n++) {
 		lock.lock();
 		while (arrived < MANY)
 			std::this_thread::yield();
-		burn_for(i < 3 ? 10ms : 1ms);
+		burn_for(i < 3 ? 40ms : 1ms);
 		lock.unlock();
 	}
 }

@@ -1,7 +1,8 @@
 //! Locks of Rust's std whose fast paths are inlined: no function is called that could be interposed, and no line is changed.
 
 use crate::harness::{
-    FOUND, check, check_with, lock_names, native, rust_program, rust_program_with, under,
+    FOUND, build, check, check_with, lock_names, native, rust_program, rust_program_with, skip,
+    under,
 };
 use crate::kinds::annotations::CIRCULAR;
 use crate::meter::run::{EXACT, How, meter};
@@ -118,4 +119,16 @@ fn stacks_of_ended_threads_forks_and_handlers_that_unwind() {
         let came = (run.text(), run.verdicts(), run.code());
         assert_eq!(came, ("done\n".to_owned(), vec![], 0), "{what}: {}", run.stderr);
     }
+}
+
+/// Where the system does not let code be changed it is as it was, and the report says so.
+#[test]
+fn code_that_must_not_be_changed() {
+    let program = rust_program(PROGRAM);
+    let run = check(build("no_new_code.c", &[])).arg(&program).args(["sums", "1000"]).run();
+    if run.code() == 77 {
+        return skip("memory that becomes code cannot be forbidden: it takes Linux 6.3");
+    }
+    assert_eq!((run.text(), run.code()), ("4000 3000 4000\n".to_owned(), 0), "{}", run.stderr);
+    assert!(run.stderr.contains("the system does not let code be changed"), "{}", run.stderr);
 }
