@@ -49,7 +49,7 @@ static void burn_for(std::chrono::milliseconds time)
 static void saturated(int i)
 {
 	arrived++;
-	for (int n = 0; n < (i < 3 ? 10 : 1); n++) {
+	for (int n = 0; n < (i < 3 ? 25 : 1); n++) {
 		lock.lock();
 		while (arrived < MANY)
 			std::this_thread::yield();
