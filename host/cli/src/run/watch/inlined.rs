@@ -15,6 +15,7 @@ use lockwright_ledger::inlined::{FILE_PREFIX, REQUESTS, Request};
 use object::read::{Object, ObjectSymbol};
 
 use super::preload::{INLINED, LIBRARY};
+use super::signals::Mask;
 use crate::ledger_dir::{Folder, KeptTables, RunDir};
 use crate::run::background;
 use crate::run::target::contents::{Contents, Mark};
@@ -29,6 +30,8 @@ pub struct Tables {
     maker: Option<JoinHandle<()>>,
     /// The other end of the pipe that it reads.
     requests: File,
+    /// Where the pipe and the tables are.
+    ledgers: Folder,
 }
 
 impl Tables {
@@ -44,14 +47,17 @@ impl Tables {
         let ledgers = dir.for_answers().map_err(failed)?;
         let pipe = ledgers.make_pipe(REQUESTS).map_err(failed)?;
         let requests = pipe.try_clone().map_err(failed)?;
+        let own = ledgers.again().map_err(failed)?;
         let place = Place { ledgers, kept: dir.kept_tables(LIBRARY.id) };
         place.give(program);
+        // Signals are for the thread that waits for the program, which takes them only once that has started.
+        let before = Mask::close();
         let maker = Builder::new()
             .name("inlined locks".to_owned())
             .stack_size(background::STACK)
-            .spawn(move || serve(pipe, &place))
-            .map_err(failed)?;
-        Ok(Self { maker: Some(maker), requests })
+            .spawn(move || serve(pipe, &place));
+        before.set();
+        Ok(Self { maker: Some(maker.map_err(failed)?), requests, ledgers: own })
     }
 }
 
@@ -62,6 +68,13 @@ impl Drop for Tables {
             && let Some(maker) = self.maker.take()
         {
             let _ = maker.join();
+        }
+        // A copy of a kept run would wait for the other end of the pipe.
+        let is_ours = |name: &OsString| {
+            name.to_str().is_some_and(|name| name == REQUESTS || name.starts_with(FILE_PREFIX))
+        };
+        for name in self.ledgers.names().unwrap_or_default().iter().filter(|name| is_ours(name)) {
+            let _ = self.ledgers.remove_file(name);
         }
     }
 }
