@@ -103,16 +103,18 @@ pub const fn slot(hook: Hook, keeps: Keeps) -> usize {
     hook as usize * 3 + keeps as usize
 }
 
-/// Bits of an acquisition, as lockwright.h has them.
+/// Bits of the flags of an acquisition: the values of `LW_READ` and its siblings in lockwright.h.
 pub mod flag {
     /// Shared with other readers.
     pub const READ: u32 = 1;
-    /// It did not wait.
+    /// It is held already: a trylock that succeeded.
     pub const TRY: u32 = 2;
     /// Its holder may take it again.
     pub const RECURSIVE: u32 = 4;
     /// It can back out.
     pub const TIMED: u32 = 8;
+    /// It came to nothing: a trylock that failed.
+    pub const FAILED: u32 = 16;
     /// With [`READ`]: it waits behind a writer that waits.
     pub const FAIR: u32 = 32;
     /// With [`READ`]: it may become the writer, and so excludes others that may.

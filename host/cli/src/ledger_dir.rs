@@ -36,7 +36,9 @@ pub use kept_library::Carried;
 pub use kept_tables::KeptTables;
 pub use ledgers::{EXTENSION, foreign_in, glance_at, is_own, ledgers_in};
 pub use mapped::{own_ledger, watched, watched_ledger};
-pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, socket_name};
+pub use removal::{
+    CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET, is_table_name, socket_name,
+};
 pub use sending::{SENT, UNSENT, claim, remove_own, rename_own, replace_own, unsent_in};
 pub use token::Token;
 pub use writers::{

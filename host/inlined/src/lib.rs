@@ -34,9 +34,3 @@ mod values;
 pub use counts::{Count, Counts, Kind, Reason};
 pub use error::Error;
 pub use table::{Table, table};
-
-/// The GNU build id of an ELF file; `None` if it has none, or is no such file.
-pub fn build_id(file: &[u8]) -> Option<Vec<u8>> {
-    use object::read::{File, Object};
-    Some(File::parse(file).ok()?.build_id().ok()??.to_vec())
-}

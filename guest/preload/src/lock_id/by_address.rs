@@ -1,6 +1,7 @@
 //! Locks without room for a stamp: types for what is known by its address alone.
 
 use libc::pthread_spinlock_t;
+pub use lockwright_ledger::inlined::flag;
 use lockwright_ledger::rows::lock_kind;
 
 use super::identity::Identify;
@@ -79,23 +80,4 @@ pub fn spin_lock(l: *mut pthread_spinlock_t) -> *const SpinLock {
 /// The semaphore, as one that processes share.
 pub fn shared_semaphore(s: *const libc::sem_t) -> *const SharedSemaphore {
     s.cast()
-}
-
-/// Bits of the flags of a user-defined lock's acquisition: the values of `LW_READ` and its siblings
-/// in lockwright.h.
-pub mod flag {
-    /// Shared with other readers.
-    pub const READ: u32 = 1;
-    /// It is held already: a trylock that succeeded.
-    pub const TRY: u32 = 2;
-    /// Its holder may take it again.
-    pub const RECURSIVE: u32 = 4;
-    /// It can back out.
-    pub const TIMED: u32 = 8;
-    /// It came to nothing: a trylock that failed.
-    pub const FAILED: u32 = 16;
-    /// With [`READ`]: it waits behind a writer that waits.
-    pub const FAIR: u32 = 32;
-    /// With READ: it may become the writer, and so excludes others that may.
-    pub const UPGRADABLE: u32 = 64;
 }

@@ -136,7 +136,7 @@ fn is_ledger_name(name: &OsStr) -> bool {
 }
 
 /// Whether it is the name of a table of inlined locks, or of the pipe by which they are asked for.
-fn is_table_name(name: &OsStr) -> bool {
+pub fn is_table_name(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name == REQUESTS || name.starts_with(FILE_PREFIX))
 }
 

@@ -24,73 +24,79 @@ const PARTS: u32 = 0b1110_0111;
 /// The processor, and the kernel, have XSAVE.
 static HAS_XSAVE: AtomicU8 = AtomicU8::new(0);
 
+/// The beginning of an entry. From here on its frame is found by rbp, whatever is pushed: a handler may look at it between any two
+/// instructions.
+macro_rules! begins {
+    ($name:literal) => {
+        concat!(
+            ".globl ",
+            $name,
+            "\n.hidden ",
+            $name,
+            "\n",
+            $name,
+            ":\n",
+            ".cfi_startproc\n",
+            ".cfi_def_cfa rsp, {depth} + 16\n",
+            "push rbp\n",
+            ".cfi_def_cfa_offset {depth} + 24\n",
+            ".cfi_offset rbp, -({depth} + 24)\n",
+            "mov rbp, rsp\n",
+            ".cfi_def_cfa_register rbp",
+        )
+    };
+}
+
+/// Keeps the general registers that a function may change.
+macro_rules! keeps {
+    () => {
+        "push rax\npush rcx\npush rdx\npush rdi\npush rsi\npush r8\npush r9\npush r10\npush r11"
+    };
+}
+
+/// Passes the place, where its address is on the stack, and its function's frame pointer.
+macro_rules! passes {
+    () => {
+        "mov rdx, [rbp + 16 + {depth}]\nlea rcx, [rbp + 16 + {depth}]\nmov r8, [rbp]"
+    };
+}
+
+/// Gives back what was kept.
+macro_rules! gives_back {
+    () => {
+        "lea rsp, [rbp - 72]\npop r11\npop r10\npop r9\npop r8\npop rsi\npop rdi\npop rdx\npop rcx\npop rax"
+    };
+}
+
+/// The end of an entry.
+macro_rules! ends {
+    () => {
+        "pop rbp\n.cfi_def_cfa rsp, {depth} + 16\n.cfi_restore rbp\nret\n.cfi_endproc"
+    };
+}
+
 /// The three entries of a hook.
 macro_rules! entries {
     ($callee:literal, $general:literal, $all:literal, $to:path) => {
         global_asm!(
             // All others are dead, or the block keeps them.
-            concat!(".globl ", $callee),
-            concat!(".hidden ", $callee),
-            concat!($callee, ":"),
-            ".cfi_startproc",
-            ".cfi_def_cfa rsp, {depth} + 16",
-            "push rbp",
-            ".cfi_def_cfa_offset {depth} + 24",
-            ".cfi_offset rbp, -({depth} + 24)",
-            "mov r8, rbp",
-            "mov rbp, rsp",
-            ".cfi_def_cfa_register rbp",
-            "mov rdx, [rbp + 16 + {depth}]",
-            "lea rcx, [rbp + 16 + {depth}]",
+            begins!($callee),
+            passes!(),
             "and rsp, -16",
             "call {to}",
             "mov rsp, rbp",
-            "pop rbp",
-            ".cfi_def_cfa rsp, {depth} + 16",
-            ".cfi_restore rbp",
-            "ret",
-            ".cfi_endproc",
+            ends!(),
 
-            concat!(".globl ", $general),
-            concat!(".hidden ", $general),
-            concat!($general, ":"),
-            ".cfi_startproc",
-            ".cfi_def_cfa rsp, {depth} + 16",
-            "push rbp",
-            ".cfi_def_cfa_offset {depth} + 24",
-            ".cfi_offset rbp, -({depth} + 24)",
-            // From here on the frame is found by rbp, whatever is pushed: a handler may look at it between any two instructions.
-            "mov rbp, rsp",
-            ".cfi_def_cfa_register rbp",
-            "push rax", "push rcx", "push rdx", "push rdi", "push rsi",
-            "push r8", "push r9", "push r10", "push r11",
-            "mov rdx, [rbp + 16 + {depth}]",
-            "lea rcx, [rbp + 16 + {depth}]",
-            "mov r8, [rbp]",
+            begins!($general),
+            keeps!(),
+            passes!(),
             "and rsp, -16",
             "call {to}",
-            "lea rsp, [rbp - 72]",
-            "pop r11", "pop r10", "pop r9", "pop r8",
-            "pop rsi", "pop rdi", "pop rdx", "pop rcx", "pop rax",
-            "pop rbp",
-            ".cfi_def_cfa rsp, {depth} + 16",
-            ".cfi_restore rbp",
-            "ret",
-            ".cfi_endproc",
+            gives_back!(),
+            ends!(),
 
-            concat!(".globl ", $all),
-            concat!(".hidden ", $all),
-            concat!($all, ":"),
-            ".cfi_startproc",
-            ".cfi_def_cfa rsp, {depth} + 16",
-            "push rbp",
-            ".cfi_def_cfa_offset {depth} + 24",
-            ".cfi_offset rbp, -({depth} + 24)",
-            "mov rbp, rsp",
-            ".cfi_def_cfa_register rbp",
-            "push rax", "push rcx", "push rdx", "push rdi", "push rsi",
-            "push r8", "push r9", "push r10", "push r11",
-            "mov r8, [rbp]",
+            begins!($all),
+            keeps!(),
             "sub rsp, {state}",
             "and rsp, -64",
             "cmp byte ptr [rip + {has_xsave}], 0", "je 2f",
@@ -103,8 +109,7 @@ macro_rules! entries {
             "jmp 3f",
             "2:", "fxsave64 [rsp]",
             "3:",
-            "mov rdx, [rbp + 16 + {depth}]",
-            "lea rcx, [rbp + 16 + {depth}]",
+            passes!(),
             "call {to}",
             "cmp byte ptr [rip + {has_xsave}], 0", "je 4f",
             "mov eax, {parts}", "xor edx, edx",
@@ -112,14 +117,8 @@ macro_rules! entries {
             "jmp 5f",
             "4:", "fxrstor64 [rsp]",
             "5:",
-            "lea rsp, [rbp - 72]",
-            "pop r11", "pop r10", "pop r9", "pop r8",
-            "pop rsi", "pop rdi", "pop rdx", "pop rcx", "pop rax",
-            "pop rbp",
-            ".cfi_def_cfa rsp, {depth} + 16",
-            ".cfi_restore rbp",
-            "ret",
-            ".cfi_endproc",
+            gives_back!(),
+            ends!(),
             depth = const DEPTH, state = const STATE, parts = const PARTS,
             has_xsave = sym HAS_XSAVE, to = sym $to
         );

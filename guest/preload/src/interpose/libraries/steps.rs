@@ -54,9 +54,8 @@ pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
     }
     let mut attempt = Some(attempt);
     let mut tries = || attempt.take().is_some_and(|attempt| attempt());
-    // If this thread holds it and a try succeeds, the library has released it out of our sight.
-    let is_exclusive = flags & (flag::RECURSIVE | flag::READ) == 0;
-    let is_had = is_exclusive && is_held(lock) && tries();
+    // If a try succeeds all the same, the library has released it out of our sight.
+    let is_had = is_held_alone(call) && tries();
     if is_had {
         release(lock, site);
     }
@@ -71,7 +70,10 @@ pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
 /// The lock has been taken, at once, by code that reports nothing before.
 pub fn taken(call: Call) {
     let Call { lock, flags, site, back } = call;
-    release_unseen(call);
+    if is_held_alone(call) {
+        // It was released out of our sight.
+        release(lock, site);
+    }
     tell!(acquire(lock, flags, site, back));
     tell!(acquired(lock, site));
 }
@@ -100,12 +102,9 @@ pub fn gave_up(lock: u64, site: u64) {
     tell!(abandoned(lock, site));
 }
 
-/// A lock that nobody else can have was taken. If this thread holds it as far as is known, it has released it out of our sight.
-fn release_unseen(call: Call) {
-    let is_exclusive = call.flags & (flag::RECURSIVE | flag::READ) == 0;
-    if is_exclusive && is_held(call.lock) {
-        release(call.lock, call.site);
-    }
+/// This thread holds the lock as far as is known, in a way in which nobody, itself included, can have it a second time.
+fn is_held_alone(call: Call) -> bool {
+    call.flags & (flag::RECURSIVE | flag::READ) == 0 && is_held(call.lock)
 }
 
 /// The program is about to take the lock and has said so itself ([`lockdep::annotate`]).

@@ -16,7 +16,7 @@ use object::read::{Object, ObjectSymbol};
 
 use super::preload::{INLINED, LIBRARY};
 use super::signals::Mask;
-use crate::ledger_dir::{Folder, KeptTables, RunDir};
+use crate::ledger_dir::{Folder, KeptTables, RunDir, is_table_name};
 use crate::run::background;
 use crate::run::target::contents::{Contents, Mark};
 
@@ -70,11 +70,10 @@ impl Drop for Tables {
             let _ = maker.join();
         }
         // A copy of a kept run would wait for the other end of the pipe.
-        let is_ours = |name: &OsString| {
-            name.to_str().is_some_and(|name| name == REQUESTS || name.starts_with(FILE_PREFIX))
-        };
-        for name in self.ledgers.names().unwrap_or_default().iter().filter(|name| is_ours(name)) {
-            let _ = self.ledgers.remove_file(name);
+        for name in self.ledgers.names().unwrap_or_default() {
+            if is_table_name(&name) {
+                let _ = self.ledgers.remove_file(&name);
+            }
         }
     }
 }
