@@ -132,3 +132,24 @@ fn code_that_must_not_be_changed() {
     assert_eq!((run.text(), run.code()), ("4000 3000 4000\n".to_owned(), 0), "{}", run.stderr);
     assert!(run.stderr.contains("the system does not let code be changed"), "{}", run.stderr);
 }
+
+/// More often than there is room for at a time.
+#[test]
+fn a_library_that_is_loaded_and_unloaded_while_threads_run() {
+    let flags = ["--crate-type=cdylib", "-O", "-g", "-Cpanic=abort"];
+    let library = rust_program_with("inlined_library.rs", &flags);
+    let run = check(build("inlined_loads.c", &[])).arg(library).arg("100").run();
+    let came = (run.text(), run.verdicts(), run.code());
+    assert_eq!(came, ("done\n".to_owned(), vec![CIRCULAR], FOUND), "{}", run.stderr);
+    let mut named = lock_names(run.finding());
+    named.sort_unstable();
+    assert_eq!(named, ["inlined_library::INDEX", "inlined_library::TABLE"]);
+    assert!(!run.stderr.contains("not watched"), "{}", run.stderr);
+}
+
+#[test]
+fn a_program_that_another_executes() {
+    let program = rust_program(PROGRAM);
+    let run = check("/bin/sh").arg("-c").arg(format!("{} abba", program.display())).run();
+    assert_eq!((run.verdicts(), run.code()), (vec![CIRCULAR], FOUND), "{}", run.stderr);
+}

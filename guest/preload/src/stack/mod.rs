@@ -1,6 +1,7 @@
 //! Call stacks: how they are walked, and what code they go through.
 
 pub mod blocks;
+pub mod build_id;
 mod cfi;
 pub mod checked_read;
 pub mod cpython;

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 use lockwright_engines::lockdep::{ASK, Core};
 use lockwright_ledger::rows;
 
-use super::scratch;
+use super::{build_id, scratch};
 use crate::os::upcall::Upcall;
 use crate::os::{loader, sys};
 
@@ -155,7 +155,10 @@ pub fn locate(address: u64) -> Option<(u32, u64)> {
 /// Notes what came of the table of inlined locks of the module that covers `address`: a state, and how many acquisitions are
 /// watched, of how many.
 pub fn note_inlined(core: &mut Core, address: u64, state: u32, [watched, of]: [u32; 2]) {
-    cover(core, &[address]);
+    // It is a module, so the list is worth reading, however often it was in vain.
+    if find(address).is_none() {
+        rescan(core);
+    }
     if let Some((row, _)) = locate(address) {
         core.writer().update::<rows::Module>(row, |row| {
             row.inlined = state;
@@ -525,7 +528,7 @@ struct Image {
     end: u64,
     eh_frame_hdr: u64,
     eh_frame_hdr_len: u64,
-    build_id: [u8; 32],
+    build_id: [u8; build_id::MOST],
     build_id_len: usize,
 }
 
@@ -559,36 +562,15 @@ unsafe fn read_elf(start: u64) -> Option<Image> {
                 let notes = unsafe {
                     core::slice::from_raw_parts(at as *const u8, header.p_memsz as usize)
                 };
-                find_build_id(notes, header.p_align.max(4) as usize, &mut image);
+                if let Some(id) = build_id::in_notes(notes, header.p_align) {
+                    image.build_id[..id.len()].copy_from_slice(id);
+                    image.build_id_len = id.len();
+                }
             }
             _ => {}
         }
     }
     Some(image)
-}
-
-fn find_build_id(mut notes: &[u8], align: usize, image: &mut Image) {
-    let align = if align == 8 { 8 } else { 4 };
-    while let (Some(name_len), Some(desc_len), Some(kind)) =
-        (word(notes, 0), word(notes, 4), word(notes, 8))
-    {
-        let desc = 12 + (name_len as usize).next_multiple_of(align.min(4));
-        let desc = desc.next_multiple_of(align);
-        let Some(bytes) = notes.get(desc..desc.saturating_add(desc_len as usize)) else { return };
-        if kind == 3 && notes.get(12..16) == Some(b"GNU\0") && bytes.len() <= image.build_id.len() {
-            image.build_id[..bytes.len()].copy_from_slice(bytes);
-            image.build_id_len = bytes.len();
-            return;
-        }
-        let Some(rest) = notes.get((desc + desc_len as usize).next_multiple_of(align)..) else {
-            return;
-        };
-        notes = rest;
-    }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4).map(|b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub unsafe fn apply(module: &Module<'_>, table: &Table, name: *const c_char) -> 
         unsafe { sys::munmap(block.start as *mut u8, block.len) };
         return Applied::None(state::FORBIDDEN);
     }
-    blocks::add(block.start, block.start + block.len as u64);
+    blocks::add(module.start, block.start, block.start + block.len as u64);
     Applied::All
 }
 

@@ -6,33 +6,29 @@
 
 mod apply;
 mod hooks;
+mod known;
 mod request;
 mod table;
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use lockwright_ledger::inlined::FILE_PREFIX;
 use lockwright_ledger::rows::inlined_state as state;
 
 use self::apply::Applied;
+use self::known::Load;
+pub use self::known::unseen_load;
 use self::table::Table;
+use crate::interpose::pthread_create;
 use crate::libc::real;
 use crate::os::sys;
 use crate::process::run_dir::{self, MOST_DIRECTORY};
 use crate::recorder;
-use crate::stack::{blocks, modules};
+use crate::stack::{blocks, build_id, modules};
 
 /// Tables were asked for, and there may be some.
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
-
-/// Where modules begin that have been looked at. As many as there are blocks.
-static SEEN: [AtomicU64; blocks::MOST] = [const { AtomicU64::new(0) }; blocks::MOST];
-
-/// Bytes of a build id, at most.
-const BUILD_ID: usize = 32;
-/// The kind of an ELF note that has it.
-const NT_GNU_BUILD_ID: u32 = 3;
 
 /// Looks for tables from now on, and for those of what is loaded. To be called before any thread of the program.
 pub fn start() {
@@ -40,15 +36,29 @@ pub fn start() {
     let is_asked = !unsafe { libc::getenv(c"LOCKWRIGHT_INLINED".as_ptr()) }.is_null();
     if is_asked && !run_dir::directory().is_empty() {
         IS_WANTED.store(true, Relaxed);
-        look(true);
+        // A library whose constructor came first may have made threads.
+        look(pthread_create::calls() == 0);
     }
 }
 
-/// Something may have been loaded. `is_unused`: no thread has run it, beyond what the loader did.
-pub fn look(is_unused: bool) {
-    if !IS_WANTED.load(Relaxed) {
-        return;
+/// A `dlopen` begins. What is there already, and was not known, may be in use.
+pub fn load_begins() -> Option<Load> {
+    IS_WANTED.load(Relaxed).then(|| {
+        look(false);
+        Load::begin()
+    })
+}
+
+/// It has ended, and has loaded something or not.
+pub fn load_ended(load: Option<Load>, has_loaded: bool) {
+    let is_unused = load.map(Load::end);
+    if let Some(is_unused) = is_unused.filter(|_| has_loaded) {
+        look(is_unused);
     }
+}
+
+/// Looks at modules that are not known. `is_unused`: no thread runs their code, nor did one but this.
+fn look(is_unused: bool) {
     let mut look = Look { is_unused, outcomes: [Outcome::default(); blocks::MOST], len: 0 };
     // SAFETY: a callback of the type that it asks for, with what that expects.
     unsafe { real::dl_iterate_phdr(with_module as *mut c_void, (&raw mut look).cast()) };
@@ -80,11 +90,11 @@ struct Outcome {
 
 /// The module from `from` to below `to` is gone.
 pub fn unloaded(from: u64, to: u64) {
-    for seen in &SEEN {
-        if (from..to).contains(&seen.load(Relaxed)) {
-            seen.store(0, Relaxed);
-        }
-    }
+    known::forget(from, to);
+    blocks::remove(from, to, |start, end| {
+        // SAFETY: our mapping. Only the module's code led there, and that is gone.
+        unsafe { sys::munmap(start as *mut u8, (end - start) as usize) };
+    });
 }
 
 /// Watches the inlined locks of one module, if it has a table. The loader's lock is held: nothing comes or goes meanwhile.
@@ -104,15 +114,14 @@ unsafe extern "C" fn with_module(
     let load = |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD;
     let Some(first) = headers.iter().find(load) else { return 0 };
     let start = bias.wrapping_add(first.p_vaddr);
-    if SEEN.iter().any(|seen| seen.load(Relaxed) == start) {
+    if !known::note(start) {
         return 0;
     }
-    let mut id = [0; BUILD_ID];
     // SAFETY: an object that is loaded, and stays as long as the lock is held.
-    let Some(len) = (unsafe { build_id(bias, headers, &mut id) }) else { return 0 };
-    let mut digits = [0; 2 * BUILD_ID];
-    let digits = hexadecimal(&id[..len], &mut digits);
-    let mut path = [0; MOST_DIRECTORY + FILE_PREFIX.len() + 2 * BUILD_ID + 2];
+    let Some(id) = (unsafe { build_id_of(bias, headers) }) else { return 0 };
+    let mut digits = [0; 2 * build_id::MOST];
+    let digits = hexadecimal(id, &mut digits);
+    let mut path = [0; MOST_DIRECTORY + FILE_PREFIX.len() + 2 * build_id::MOST + 2];
     let path = run_dir::path_of(&mut path, &[FILE_PREFIX.as_bytes(), digits]);
     // SAFETY: the path is NUL terminated; the object is loaded, and stays as long as the lock is held.
     let table = unsafe {
@@ -123,12 +132,10 @@ unsafe extern "C" fn with_module(
         }
     };
     let Some(table) = table else { return 0 };
-    let seen = SEEN.iter().find(|seen| seen.load(Relaxed) == 0);
-    let (Some(seen), Some(outcome)) = (seen, look.outcomes.get_mut(look.len)) else {
+    let Some(outcome) = look.outcomes.get_mut(look.len) else {
         table.unmap();
         return 1;
     };
-    seen.store(start, Relaxed);
     look.len += 1;
     let end =
         headers.iter().filter(load).map(|it| bias.wrapping_add(it.p_vaddr + it.p_memsz)).max();
@@ -156,15 +163,11 @@ fn hexadecimal<'d>(bytes: &[u8], digits: &'d mut [u8]) -> &'d [u8] {
     &digits[..2 * bytes.len()]
 }
 
-/// Reads an object's build id; tells how many bytes it has.
+/// An object's build id.
 ///
 /// # Safety
-/// An object with these headers is loaded, and stays.
-unsafe fn build_id(
-    bias: u64,
-    headers: &[libc::Elf64_Phdr],
-    into: &mut [u8; BUILD_ID],
-) -> Option<usize> {
+/// An object with these headers is loaded, and stays for `'a`.
+unsafe fn build_id_of<'a>(bias: u64, headers: &[libc::Elf64_Phdr]) -> Option<&'a [u8]> {
     let is_loaded = |note: &&libc::Elf64_Phdr| {
         let end = note.p_vaddr.checked_add(note.p_filesz);
         note.p_type == libc::PT_NOTE
@@ -175,32 +178,10 @@ unsafe fn build_id(
                     && end.is_some_and(|end| end <= load.p_vaddr + load.p_filesz)
             })
     };
-    for note in headers.iter().filter(is_loaded) {
+    headers.iter().filter(is_loaded).find_map(|note| {
         let at = bias.wrapping_add(note.p_vaddr) as *const u8;
         // SAFETY: within a segment that the loader has mapped readable.
-        let mut notes = unsafe { core::slice::from_raw_parts(at, note.p_filesz as usize) };
-        let align = if note.p_align == 8 { 8 } else { 4 };
-        while let Some(([name_len, len, kind], rest)) = words(notes) {
-            let from = (name_len as usize).next_multiple_of(4);
-            let from = (12 + from).next_multiple_of(align) - 12;
-            let Some(id) = rest.get(from..).and_then(|rest| rest.get(..len as usize)) else {
-                break;
-            };
-            if kind == NT_GNU_BUILD_ID && rest.starts_with(b"GNU\0") && !id.is_empty() {
-                into.get_mut(..id.len())?.copy_from_slice(id);
-                return Some(id.len());
-            }
-            let next = (12 + from + len as usize).next_multiple_of(align);
-            let Some(rest) = notes.get(next..) else { break };
-            notes = rest;
-        }
-    }
-    None
-}
-
-/// A note's three first words, and what follows them.
-fn words(notes: &[u8]) -> Option<([u32; 3], &[u8])> {
-    let (head, rest) = notes.split_at_checked(12)?;
-    let word = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    Some(([word(0), word(4), word(8)], rest))
+        let notes = unsafe { core::slice::from_raw_parts(at, note.p_filesz as usize) };
+        build_id::in_notes(notes, note.p_align)
+    })
 }

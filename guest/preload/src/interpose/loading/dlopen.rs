@@ -8,7 +8,7 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use crate::callsite::Return;
-use crate::interpose::{inlined, libraries, pthread_create};
+use crate::interpose::{inlined, libraries};
 use crate::libc::real;
 use crate::lockdep::loader_locks;
 use crate::recorder::measured::measured;
@@ -33,6 +33,9 @@ pub unsafe extern "C-unwind" fn prepare(
     if enters && !is_ours {
         loader_locks::leave(&loader_locks::LOADER);
     }
+    if !is_ours {
+        inlined::unseen_load();
+    }
     is_ours
 }
 
@@ -52,16 +55,15 @@ unsafe fn is_anyones(file: *const c_char) -> bool {
 /// # Safety
 /// As the function itself; [`prepare`] said so.
 pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
-    let threads = pthread_create::calls();
+    let load = measured(inlined::load_begins);
     // SAFETY: the next `dlopen` gets the program's own `file` and `flags` unchanged, as without us.
     let handle = unsafe { real::dlopen(file, flags) };
     loader_locks::leave(&loader_locks::LOADER);
-    if !handle.is_null() {
-        measured(|| {
+    measured(|| {
+        if !handle.is_null() {
             libraries::look();
-            // A library's own constructors may have made threads, which run its code.
-            inlined::look(pthread_create::calls() == threads);
-        });
-    }
+        }
+        inlined::load_ended(load, !handle.is_null());
+    });
     handle
 }
