@@ -236,6 +236,20 @@ fn what_the_program_did_is_there_as_often_and_in_order() {
     }
 }
 
+/// A hold that nobody waits for, and in which the thread never sleeps, ends on the fast path: it is there all the same.
+#[test]
+fn a_long_hold_without_sleep_or_waiters_is_there() {
+    for command in ["meter", "run"] {
+        let recorded = Recorded::of(command, &program("timeline_busy.c"), &[], &[]);
+        assert_eq!(recorded.run.code(), 0, "{}", recorded.run.stderr);
+        let markers = recorded.markers();
+        let is_long = |begin: f64, end: f64| end - begin >= 1.9;
+        let holds = markers.iter().filter(|it| it.0 == "hold" && it.1.contains("desk"));
+        let long = holds.filter(|it| is_long(it.2, it.3)).count();
+        assert!(long >= 5, "{command}: {markers:#?}");
+    }
+}
+
 #[test]
 fn a_forked_child_has_tracks_of_its_own() {
     let recorded = Recorded::of("meter", &program("timeline.c"), &["fork"], &[]);

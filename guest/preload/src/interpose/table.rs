@@ -34,7 +34,7 @@ interpose! {
     pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engine(site_return, mutex::trylock);
     pthread_mutex_timedlock(2): engine(site_return, mutex::timedlock);
     pthread_mutex_clocklock(3): engine(site_return, mutex::clocklock);
-    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, lockdep::mutex::unlock, lockmeter::mutex::unlock::<false>, both_engines::mutex_unlock);
+    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, lockdep::mutex::unlock, lockmeter::mutex::unlock::<false, false>, both_engines::mutex_unlock);
     pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, lockdep::mutex::consistent);
     pthread_mutex_setprioceiling(3): call(site, lockdep::mutex::setprioceiling);
 
@@ -275,7 +275,9 @@ pub fn forward_c11() {
 /// counter. Called at start, after [`choose()`]. With a timeline, a release also knows which lock it was.
 pub fn choose_every() {
     target::pthread_mutex_lock.store(lockmeter::mutex::lock::<true> as *mut (), Relaxed);
-    if !lockmeter::timeline::is_wanted() {
-        target::pthread_mutex_unlock.store(lockmeter::mutex::unlock::<true> as *mut (), Relaxed);
-    }
+    let unlock = match lockmeter::timeline::is_wanted() {
+        true => lockmeter::mutex::unlock::<true, true>,
+        false => lockmeter::mutex::unlock::<true, false>,
+    };
+    target::pthread_mutex_unlock.store(unlock as *mut (), Relaxed);
 }

@@ -74,9 +74,13 @@ pub fn cancel(thread: &mut MeterThread, rejects: bool) {
     if rejects { cell.reject() } else { cell.take_back() }
 }
 
-/// Lets a lock that only one can hold go by `unlock`, the C library's.
+/// Lets a lock that only one can hold go by `unlock`, the C library's. `IN_TIME`: a timeline has the hold if it is long, so the
+/// address is kept over the release.
 #[inline(always)]
-pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+pub fn release<const EVERY: bool, const IN_TIME: bool>(
+    addr: u64,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
     // The slow paths leave from here, so that the fast path keeps nothing for them.
     let Some((thread, hold)) = tls::own_with(|meter| meter.innermost_uncounted(addr)) else {
         return release_counted(addr, unlock);
@@ -95,7 +99,7 @@ pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> 
         let hold = unsafe { thread.pop() };
         hold.cell.begin();
         if EVERY {
-            record(thread, NO_TIMELINE, hold, now);
+            record(thread, if IN_TIME { addr } else { NO_TIMELINE }, hold, now);
         }
     }
     result
@@ -329,8 +333,8 @@ fn charge(thread: &mut MeterThread, addr: u64, hold: Ending, now: u64, shared: b
 /// Stands for the address of a lock whose hold the timeline does not want, or has.
 pub const NO_TIMELINE: u64 = 0;
 
-/// Counts a hold that is over, of the lock at `addr`. The fast path, which keeps nothing over the release, passes [`NO_TIMELINE`]: it is
-/// not taken with one ([`clock::is_enough`]).
+/// Counts a hold that is over, of the lock at `addr`. A fast path that keeps nothing over the release passes [`NO_TIMELINE`]: it is
+/// not taken with one.
 #[inline(always)]
 fn record(thread: &mut MeterThread, addr: u64, hold: Ending, now: u64) {
     if hold.since == 0 {

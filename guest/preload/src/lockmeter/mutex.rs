@@ -162,11 +162,14 @@ unsafe extern "C-unwind" fn lock_slow(m: Mutex, site: u64, back: Return) -> c_in
 
 impl Counted for pthread_mutex_t {}
 
-/// `pthread_mutex_unlock`.
+/// `pthread_mutex_unlock`. `IN_TIME`: with a timeline, if every hold is timed.
 ///
 /// # Safety
 /// The arguments keep the contract of `pthread_mutex_unlock`.
-pub unsafe extern "C-unwind" fn unlock<const EVERY: bool>(m: Mutex, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn unlock<const EVERY: bool, const IN_TIME: bool>(
+    m: Mutex,
+    _site: u64,
+) -> c_int {
     // SAFETY: the next `pthread_mutex_unlock` gets the program's own `m` unchanged, as without us.
-    hold::release::<EVERY>(m as u64, || unsafe { real::pthread_mutex_unlock(m) })
+    hold::release::<EVERY, IN_TIME>(m as u64, || unsafe { real::pthread_mutex_unlock(m) })
 }

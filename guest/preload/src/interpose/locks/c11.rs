@@ -100,7 +100,7 @@ pub mod lockmeter {
     use super::*;
 
     translate! {
-        mtx_unlock(m: Mutex, site: u64) = crate::lockmeter::mutex::unlock::<false>;
+        mtx_unlock(m: Mutex, site: u64) = crate::lockmeter::mutex::unlock::<false, false>;
         cnd_wait(c: Cond, m: Mutex, site: u64) = crate::lockmeter::cond::wait;
         cnd_timedwait(c: Cond, m: Mutex, t: *const timespec, site: u64) = crate::lockmeter::cond::timedwait;
     }
