@@ -45,6 +45,25 @@ fn one_order_of_rusts_locks_is_silent() {
     }
 }
 
+/// They live only while their creator is in `std::thread::scope`, which waits for them by an atomic counter.
+#[test]
+fn scoped_threads_are_over_after_their_scope() {
+    let program = rust_program("inlined_scopes.rs");
+    for how in ["after", "before", "nested"] {
+        let run = check_with(&["--all"], &program).arg(how).run();
+        assert_eq!(
+            (run.verdicts(), run.code()),
+            (vec![("circular-dependency", "ordered")], 0),
+            "{how}: {}",
+            run.stderr
+        );
+    }
+    for how in ["inside", "plain"] {
+        let run = check(&program).arg(how).run();
+        assert_eq!((run.verdicts(), run.code()), (vec![CIRCULAR], FOUND), "{how}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn a_deadlock_of_rusts_mutexes_is_one() {
     let run = check_with(&["--on-deadlock=kill"], rust_program(PROGRAM)).arg("deadlock").run();

@@ -60,6 +60,13 @@ pub enum Evidence {
         /// By what.
         by: Option<Crossing>,
     },
+    /// The thread of one step lives only within a call that the thread of another step is not in there.
+    Scoped {
+        /// The one.
+        inside: usize,
+        /// The other.
+        outside: usize,
+    },
     /// One thread took several steps.
     OneThread {
         /// One of these.

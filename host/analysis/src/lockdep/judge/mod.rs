@@ -13,6 +13,7 @@ pub(crate) mod ended_holds;
 pub(crate) mod holds_around;
 pub(crate) mod least_obstacle;
 pub(crate) mod precedence;
+pub(crate) mod scopes;
 pub(crate) mod seats;
 pub(crate) mod waiting_writer;
 pub(crate) mod woken_holds;
@@ -25,6 +26,7 @@ use lockwright_ledger::rows::{self, Node, mode};
 
 use self::holds_around::Enclosure;
 use self::precedence::{Contradiction, Precedence};
+use self::scopes::Scopes;
 use self::seats::Seats;
 use self::waiting_writer::{Writer, Writers, readers};
 use crate::lockdep::search::budget::Budget;
@@ -83,6 +85,8 @@ pub enum Obstacle {
     New(usize),
     /// Step `.0` happens before step `.1`.
     Order(usize, usize),
+    /// The thread of step `.0` lives only within a call that the thread of step `.1` is not in there.
+    Scope(usize, usize),
     /// Steps `.0` and `.1` are the same thread's.
     SameThread(usize, usize),
 }
@@ -105,7 +109,7 @@ impl Obstacle {
             | Self::Enclosed(..)
             | Self::Over(..)
             | Self::Precedence(..) => 3,
-            Self::New(_) | Self::Order(..) => 4,
+            Self::New(_) | Self::Order(..) | Self::Scope(..) => 4,
             Self::SameThread(..) => 5,
         })
     }
@@ -233,6 +237,7 @@ pub struct Judge<'m, 'a> {
     gates: RefCell<HashMap<(u64, u64), Option<Gate>>>,
     writers: OnceCell<Writers>,
     precedence: OnceCell<Precedence>,
+    scopes: OnceCell<Scopes>,
     /// Combinations looked at.
     looked: Cell<u64>,
 }
@@ -261,6 +266,7 @@ impl<'m, 'a> Judge<'m, 'a> {
             gates: RefCell::default(),
             writers: OnceCell::new(),
             precedence: OnceCell::new(),
+            scopes: OnceCell::new(),
             looked: Cell::new(0),
         }
     }
@@ -466,6 +472,11 @@ impl<'m, 'a> Judge<'m, 'a> {
     fn can_meet(&self, a: &Acquisition, b: &Acquisition) -> bool {
         self.model.order.concurrent(a.segment, b.segment)
             && holds_around::apart(self.model, a, b).is_none()
+            && !self.scopes().keep_apart(self.model, a, b)
+    }
+
+    fn scopes(&self) -> &Scopes {
+        self.scopes.get_or_init(|| Scopes::new(self.model))
     }
 
     fn can_join(&self, writer: &Writer, acquisitions: &[Acquisition]) -> bool {
@@ -601,6 +612,9 @@ impl<'m, 'a> Judge<'m, 'a> {
                 }
                 if let Some(enclosure) = holds_around::apart(self.model, a, b) {
                     return Obstacle::Enclosed(i, j, enclosure);
+                }
+                if i != j && self.scopes().is_outside(self.model, b, a.thread) {
+                    return Obstacle::Scope(i, j);
                 }
             }
         }

@@ -351,7 +351,7 @@ pub fn grade(level: Level, verdict: &Verdict, is_lined_up: bool) -> Grade {
         | Obstacle::Enclosed(..)
         | Obstacle::Over(..)
         | Obstacle::Precedence(..) => Grade::Guarded,
-        Obstacle::New(_) | Obstacle::Order(..) => Grade::Ordered,
+        Obstacle::New(_) | Obstacle::Order(..) | Obstacle::Scope(..) => Grade::Ordered,
         Obstacle::SameThread(..) => Grade::SingleThread,
     };
     // What was not looked at to the end is not excluded.
@@ -452,6 +452,7 @@ impl Found {
             Obstacle::Precedence(i, j, held) => Obstacle::Precedence(turned(i), turned(j), held),
             Obstacle::New(i) => Obstacle::New(turned(i)),
             Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
+            Obstacle::Scope(i, j) => Obstacle::Scope(turned(i), turned(j)),
             Obstacle::SameThread(i, j) => Obstacle::SameThread(turned(i), turned(j)),
         };
     }
@@ -562,6 +563,9 @@ pub fn evidence(
                 steps: [early, late],
                 by,
             }));
+        }
+        Obstacle::Scope(inside, outside) => {
+            all.push(Evidence::KeptApart(kept_apart::Evidence::Scoped { inside, outside }));
         }
         Obstacle::SameThread(step, _) => {
             let is_same = |other: &&Acquisition| other.thread == acquisitions[step].thread;

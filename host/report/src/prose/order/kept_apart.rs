@@ -62,6 +62,13 @@ impl Lines for Evidence {
                 thread(*late),
                 by.as_ref().map(crossing).unwrap_or_default()
             ),
+            Self::Scoped { inside, outside } => {
+                let (inside, outside) = (thread(*inside), thread(*outside));
+                return vec![
+                    format!("{inside} runs only while {outside} is in std::thread::scope"),
+                    format!("{outside} takes its step outside that call"),
+                ];
+            }
             Self::OneThread { step, steps } if *steps == n => {
                 format!("only {} took {} orders", thread(*step), all(n))
             }

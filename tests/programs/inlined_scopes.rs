@@ -1,0 +1,60 @@
+//! A thread of `std::thread::scope` takes JOURNAL and then ACCOUNTS. Main takes them in the other order: `after` the scope, `before`
+//! it, or `inside` it, when the thread is about to end but has not been waited for. `nested`: after the scope, and the thread is one
+//! of a scope within it. `plain`: the thread is not scoped, and nobody joins it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+static ACCOUNTS: Mutex<u64> = Mutex::new(0);
+static JOURNAL: Mutex<u64> = Mutex::new(0);
+static DONE: AtomicBool = AtomicBool::new(false);
+
+#[inline(never)]
+fn withdraw() {
+    let mut journal = JOURNAL.lock().unwrap();
+    *ACCOUNTS.lock().unwrap() -= 1;
+    *journal += 1;
+    drop(journal);
+    DONE.store(true, SeqCst);
+}
+
+#[inline(never)]
+fn deposit() {
+    let mut accounts = ACCOUNTS.lock().unwrap();
+    *JOURNAL.lock().unwrap() += 1;
+    *accounts += 1;
+}
+
+fn await_done() {
+    while !DONE.load(SeqCst) {
+        thread::yield_now();
+    }
+}
+
+fn main() {
+    *ACCOUNTS.lock().unwrap() = 10;
+    let how = std::env::args().nth(1).expect("how");
+    if how == "before" {
+        deposit();
+    }
+    if how == "plain" {
+        let _ = thread::spawn(withdraw);
+        await_done();
+    } else {
+        thread::scope(|scope| {
+            if how == "nested" {
+                scope.spawn(|| thread::scope(|inner| drop(inner.spawn(withdraw))));
+            } else {
+                scope.spawn(withdraw);
+            }
+            if how == "inside" {
+                await_done();
+                deposit();
+            }
+        });
+    }
+    if matches!(how.as_str(), "after" | "nested" | "plain") {
+        deposit();
+    }
+}
