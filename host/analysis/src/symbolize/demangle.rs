@@ -6,7 +6,7 @@
 /// apart, and a report line stays short.
 pub fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        return format!("{rust:#}");
+        return without_lazy(format!("{rust:#}"));
     }
     let plain = without_suffix(name);
     // ELF symbol versions (`memcpy@@GLIBC_2.14`) are part of the name in a full symbol table.
@@ -22,6 +22,15 @@ pub fn demangle(name: &str) -> String {
     }
     plain.to_owned()
 }
+
+/// What `lazy_static!` keeps a variable in has the variable's name in that of a trait's implementation.
+fn without_lazy(name: String) -> String {
+    let variable = name.strip_prefix('<').and_then(|rest| rest.strip_suffix(LAZY));
+    variable.map(str::to_owned).unwrap_or(name)
+}
+
+/// What the name ends in.
+const LAZY: &str = " as core::ops::deref::Deref>::deref::__stability::LAZY";
 
 /// Whether the name alone tells scope and all: a mangled one, in other words.
 pub fn is_mangled(name: &str) -> bool {
@@ -57,6 +66,10 @@ mod tests {
             (
                 "_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
                 "core::ptr::drop_in_place<alloc::string::String>",
+            ),
+            (
+                "_ZN76_$LT$tracing_core..callsite..REGISTRY$u20$as$u20$core..ops..deref..Deref$GT$5deref11__stability4LAZY17h0123456789abcdefE",
+                "tracing_core::callsite::REGISTRY",
             ),
             ("_RNvCs4fqI2P2rA04_7mycrate3foo", "mycrate::foo"),
             ("_Znot_really_mangled", "_Znot_really_mangled"),
