@@ -13,6 +13,7 @@ use lockwright_ledger::rows::Node;
 use super::engine::is_on;
 use super::{Type, object_pages};
 use crate::os::{sys, time, tls};
+use crate::recorder::measured::measured_short;
 use crate::recorder::state;
 use crate::stack::{modules, unwind};
 
@@ -86,7 +87,7 @@ fn begin(kind: &'static Type, addr: u64, node: u32) -> Wait {
 /// Waits by `wait` on the object at `addr`, visibly to a thread that destroys it meanwhile; `node`
 /// is as for [`begin`].
 pub fn during<R>(kind: &'static Type, addr: u64, node: u32, wait: impl FnOnce() -> R) -> R {
-    let noted = begin(kind, addr, node);
+    let noted = measured_short(|| begin(kind, addr, node));
     let result = wait();
     end(noted);
     result

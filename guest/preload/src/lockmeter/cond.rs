@@ -23,6 +23,7 @@ use crate::libc::real;
 use crate::lock_id::identity::{self, Identify};
 use crate::os::{deadline, time};
 use crate::recorder::cond_signals;
+use crate::recorder::measured::measured_short;
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -148,7 +149,8 @@ pub unsafe fn around<L: Identify>(
         // Given up only in part, if at all: undefined by POSIX, and left alone.
         return block();
     }
-    if !begin(thread, c, m as u64, ident, &held, site, ends) {
+    // The wait itself is the program's.
+    if !measured_short(|| begin(thread, c, m as u64, ident, &held, site, ends)) {
         // The hold ends here, and nothing more is known.
         hold::give_up(thread, m as u64);
         return block();
@@ -157,7 +159,7 @@ pub unsafe fn around<L: Identify>(
     let ended = clock::now();
     // SAFETY: null or this thread's own live state; the reference above is not used any more.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
-        end(thread, c, result, ended, ends);
+        measured_short(|| end(thread, c, result, ended, ends));
     }
     result
 }
@@ -363,7 +365,7 @@ pub fn signalled(c: u64, site: u64, to_all: bool) {
         && let Some(on) = CONDITIONS.waited_for(c)
         && let Some(thread) = thread()
     {
-        signal(thread, &on, site, to_all);
+        measured_short(|| signal(thread, &on, site, to_all));
     }
 }
 

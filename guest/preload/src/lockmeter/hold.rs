@@ -17,6 +17,7 @@ use super::meter::{BOARDS, SAMPLE, supply};
 use super::target::Spot;
 use super::{clock, off_cpu, record, timeline, tls};
 use crate::callsite;
+use crate::recorder::measured::measured_short;
 
 /// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here
 /// is chosen once for the process: every hold is timed, and by the time-stamp counter
@@ -323,7 +324,7 @@ fn charge(thread: &mut MeterThread, addr: u64, hold: Ending, now: u64, shared: b
     let tid = thread.tid();
     let Ending { cell, since } = hold;
     let hold = Hold { addr, site: cell.site(), since, now, shared, tid };
-    BOARDS.charge(&hold);
+    measured_short(|| BOARDS.charge(&hold));
     if shared && timeline::is_wanted() {
         // Here, not after the release, whose fast path is not to ask once more.
         timeline::hold(thread, addr, cell, since, now, timeline::flags(true, true));
@@ -385,7 +386,7 @@ fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest, addr
 #[inline(never)]
 fn count_rest(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
     if ticks >= LONG {
-        off_cpu::look(thread, cell, ticks);
+        measured_short(|| off_cpu::look(thread, cell, ticks));
     }
     if let Some(missing) = cell.make_up(ticks, rest) {
         supply(thread, cell, histogram_kind::HOLD, ticks, missing);

@@ -5,6 +5,7 @@ use lockwright_ledger::rows::meter::{Metered, blame_kind, histogram_kind};
 
 use super::meter::{header, supply, with_space};
 use super::{clock, timeline};
+use crate::recorder::measured::measured_short;
 
 /// Records a wait that is over.
 pub fn wait(thread: &mut MeterThread, waited: &Pending) {
@@ -26,8 +27,14 @@ pub fn woken(thread: &mut MeterThread, woken: &Woken) {
 
 /// Records the waits that were kept for a lock which has been let go.
 pub fn kept(thread: &mut MeterThread, held: &Metered) {
-    kept_woken(thread, held);
-    thread.record_kept(held, wait);
+    // What was no wait keeps nothing, and is not worth a reading of the clock.
+    if !MeterThread::has_waited(held) {
+        return;
+    }
+    measured_short(|| {
+        kept_woken(thread, held);
+        thread.record_kept(held, wait);
+    });
 }
 
 /// Not part of [`kept`]: so only one of the two takes room of the program's stack.

@@ -11,6 +11,7 @@ use super::attached::{self, holder};
 use super::meter::{BOARDS, header, prepare, with_space};
 use super::target::{Spot, Target};
 use super::{bounces, clock, hold, record, timeline};
+use crate::recorder::measured::{Short, measured_short};
 use crate::stack::modules;
 
 /// How a lock's holder can be known.
@@ -98,13 +99,16 @@ pub fn measure(
     block: impl FnOnce() -> c_int,
     then: impl FnOnce(&mut MeterThread, c_int, &Pending),
 ) -> c_int {
+    // The wait itself is the program's.
+    let part = Short::begin();
     let begun = clock::now();
     bounces::contended(addr, cell);
     let place = enter(thread, addr, begun);
     let (owner, before) = (contended.owner_tid(), contended.holder(addr));
+    part.end();
     let (result, ended) = block_at(thread, cell, addr, begun, block);
     let lasted = Lasted { addr, cell, contended, owner, before, begun, ended };
-    lasted.end(thread, place.as_ref(), result, then);
+    measured_short(|| lasted.end(thread, place.as_ref(), result, then));
     result
 }
 

@@ -172,7 +172,7 @@ pub fn find(ledgers: &[Ledger], symbols: &[&dyn Symbolise], output: &Output) -> 
 pub fn add_cost(report: &mut Report, prices: Option<Calibration>, program_ns: f64) {
     let summary = &mut report.summary;
     summary.program_cpu_ns = Some(program_ns as u64);
-    let counts = Counts::of_checked(&summary.recording, summary.acquisitions, summary.contended);
+    let counts = Counts::of_checked(&summary.recording, summary.acquisitions);
     let cost = prices.map(|prices| prices.cost(&counts, Some(program_ns)));
     summary.cost_per_acquisition_ns = cost.map(|cost| cost.pair_ns);
     summary.cost_ns = cost.map(|cost| cost.cpu_ns as u64);

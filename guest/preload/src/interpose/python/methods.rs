@@ -13,6 +13,7 @@ use crate::lock_id::by_address::{PythonLock, PythonRecursiveLock};
 use crate::lock_id::python_calls::{self, Call};
 use crate::lockdep::python_lock;
 use crate::os::{loader, sys};
+use crate::recorder::measured::measured_short;
 
 /// An object of CPython's.
 type Object = *mut c_void;
@@ -261,7 +262,7 @@ unsafe extern "C-unwind" fn acquire<const OF: usize, const AT: usize>(
 ) -> Object {
     // SAFETY: the interpreter's arguments of a method of this type.
     unsafe {
-        let mode = Given::by_tuple(tuple, dict).mode();
+        let mode = measured_short(|| Given::by_tuple(tuple, dict).mode());
         let levels = (OF == RECURSIVE).then_some(1);
         let is_byte = OWN[OF].are_bytes.load(Relaxed);
         let call = Call { lock: lock as u64, is_byte, mode, levels, site, back };

@@ -138,7 +138,7 @@ unsafe fn reserve(thread: &mut ThreadState, call: &Call, ident: Ident) -> bool {
     let lock = Acquire { addr: call.lock, ident, mode: call.mode, site: call.site };
     let is_reserved = thread.reserve_known(ident, call.mode, call.site)
         // SAFETY: the caller promises that the call has not returned.
-        || unsafe { watch::before_past(thread, lock, call.back) };
+        || unsafe { watch::before_past_lines(thread, lock, call.back) };
     if is_reserved {
         // A recursive one, too: a thread that has it waits for the interpreter's lock now and then.
         thread.mark_semaphore();

@@ -289,7 +289,7 @@ fn granted(s: Semaphore, mode: u16, result: c_int) -> c_int {
 unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
     thread.reserve_known(lock.ident, lock.mode, lock.site)
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
-        || unsafe { watch::before_past(thread, lock, back) }
+        || unsafe { watch::before_past_lines(thread, lock, back) }
 }
 
 /// The reserved entry's semaphore has been taken.

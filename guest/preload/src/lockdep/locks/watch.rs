@@ -142,21 +142,51 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
 #[inline(never)]
 #[must_use]
 pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
-    let Acquisition { ident, mode, site, .. } = lock;
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
+    unsafe { is_known_past(thread, &lock, back) || before_new(thread, lock, back) }
+}
+
+/// As [`before_past`], of a lock that lines of an interpreted language take. The walk to the line is long, and what it takes is
+/// sampled: the loops that measure the price of a lock have none.
+///
+/// # Safety
+/// As for [`before_past`].
+#[inline(never)]
+#[must_use]
+pub unsafe fn before_past_lines(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
+    // SAFETY: the caller promises that the call to which `back` belongs has not returned.
+    measured_short(|| unsafe { is_known_past(thread, &lock, back) })
+        // SAFETY: the same promise.
+        || unsafe { before_new(thread, lock, back) }
+}
+
+/// Reserves the entry of an acquisition that is known by a site past its own.
+///
+/// # Safety
+/// As for [`before_past`].
+#[inline(always)]
+unsafe fn is_known_past(thread: &mut ThreadState, lock: &Acquisition, back: Return) -> bool {
+    let &Acquisition { ident, mode, site, .. } = lock;
     // Locks that were released in another order than taken: what is known is known of keys without gaps.
     if thread.closes_gaps() && thread.reserve_known(ident, mode, site) {
         return true;
     }
-    let is_known = thread
+    thread
         .chain(ident, mode)
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
-        .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
-    is_known
-        || measured_short(|| {
-            // SAFETY: the same promise.
-            unsafe { folded::reserve(thread, &lock, back) }
-        })
-        || before_slow(thread, lock, back)
+        .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) })
+}
+
+/// Records an acquisition that is not known past wrappers either.
+///
+/// # Safety
+/// As for [`before_past`].
+#[inline(always)]
+unsafe fn before_new(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
+    measured_short(|| {
+        // SAFETY: the caller promises that the call to which `back` belongs has not returned.
+        unsafe { folded::reserve(thread, &lock, back) }
+    }) || before_slow(thread, lock, back)
 }
 
 /// As [`reserve`], past wrappers where the site is not known as it is.
@@ -382,7 +412,8 @@ pub fn wait(
     kind: Blocking,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    begin_wait(thread, lock, node, is_obstacle, kind);
+    // The wait itself is the program's.
+    measured_short(|| begin_wait(thread, lock, node, is_obstacle, kind));
     let result = match MEASURE.get() {
         None => block(),
         Some(measure) => {

@@ -16,6 +16,7 @@ use crate::lockdep::{
     cond_waits, handed_on, left_held, misuse, monitors, release, taken_signals, watch,
 };
 use crate::os::{time, tls};
+use crate::recorder::measured::{Short, measured_short};
 use crate::recorder::{cond_signals, state};
 use crate::stack::python;
 
@@ -40,6 +41,10 @@ static IS_KEPT: AtomicBool = AtomicBool::new(false);
 /// The condition variable is about to be signalled, `to_all` who wait or to one, by a call that
 /// returns to `site`.
 pub fn signalled(c: Cond, site: u64, to_all: bool) {
+    measured_short(|| signalled_unmeasured(c, site, to_all));
+}
+
+fn signalled_unmeasured(c: Cond, site: u64, to_all: bool) {
     let Some(thread) = watch::thread() else { return };
     thread.did(event::SIGNAL);
     monitors::signals(thread);
@@ -183,6 +188,8 @@ pub unsafe fn wait(
         // SAFETY: the caller promises its mutex, and the stub's `site`, as `not_held` asks.
         return unsafe { not_held(m, site, wait) };
     };
+    // Before the wait and after it; the wait itself is the program's.
+    let before = Short::begin();
     thread.did(event::COND_WAIT);
     let held = thread.held_at(i);
     let lock = Acquire {
@@ -213,6 +220,7 @@ pub unsafe fn wait(
     // SAFETY: the caller promises its mutex.
     let section = unsafe { monitors::waits(thread, m, timed != 0) };
     thread.wait_begin(&lock, node);
+    before.end();
     let wait = || wait(node);
     let result = match thread.depth() {
         // Held alone it comes back where it was: no new order. The entry stays, marked, so that a
@@ -230,6 +238,7 @@ pub unsafe fn wait(
             nested(thread, m as u64, lock.ident, site, wait)
         }
     };
+    let after = Short::begin();
     thread.wait_end();
     // SAFETY: the same.
     unsafe { monitors::woken(thread, m, timed != 0, result, section) };
@@ -242,6 +251,7 @@ pub unsafe fn wait(
     if result == 0 && since != handed_on::now() {
         handed_on::woken(thread, c as u64, since);
     }
+    after.end();
     result
 }
 

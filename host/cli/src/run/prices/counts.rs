@@ -17,12 +17,8 @@ pub struct Counts {
     pub tries: u64,
     /// Posts of semaphores that are no locks.
     pub hand_overs: u64,
-    /// Condition waits.
+    /// Condition waits, which take their mutex again: at no price, as the library measures them.
     pub cond_waits: u64,
-    /// Signals of condition variables.
-    pub signals: u64,
-    /// Waits for a lock.
-    pub waits: u64,
     /// Calls that may sleep, with a lock held, and other waits.
     pub calls: u64,
     /// Programs that were loaded.
@@ -32,13 +28,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What `recording` counts of a program that was checked, with so many acquisitions, of which
-    /// so many found the lock held.
-    pub fn of_checked(recording: &Recording, acquisitions: u64, contended: u64) -> Self {
+    /// What `recording` counts of a program that was checked, with so many acquisitions.
+    pub fn of_checked(recording: &Recording, acquisitions: u64) -> Self {
         let known = Self::of_recording(recording);
         // These acquisitions are counted among all, but have prices of their own.
         let others = known.reads + known.semaphores + known.cond_waits;
-        Self { pairs: acquisitions.saturating_sub(others), waits: contended, ..known }
+        Self { pairs: acquisitions.saturating_sub(others), ..known }
     }
 
     /// The same of one that was measured, with what `report` counts; `recording` has counts of its
@@ -68,7 +63,6 @@ impl Counts {
             reads,
             semaphores,
             cond_waits,
-            waits: report.total().contended,
             calls: waits_of(|kind| !matches!(kind, WaitKind::Condition | WaitKind::Semaphore)),
             ..known
         }
@@ -82,7 +76,6 @@ impl Counts {
             tries: count(event::FAILED_TRY),
             hand_overs: count(event::HAND_OVER),
             cond_waits: count(event::COND_WAIT),
-            signals: count(event::SIGNAL),
             loads: recording.loads,
             recording_ns: recording.cpu_ns,
             ..Self::default()
@@ -121,11 +114,11 @@ mod tests {
 
     #[test]
     fn an_acquisition_of_another_kind_is_no_mutex_pair() {
-        let counts = Counts::of_checked(&recording(), 100, 7);
+        let counts = Counts::of_checked(&recording(), 100);
         assert_eq!((counts.reads, counts.semaphores, counts.tries), (1, 2, 3));
-        assert_eq!((counts.hand_overs, counts.cond_waits, counts.signals), (4, 5, 6));
+        assert_eq!((counts.hand_overs, counts.cond_waits), (4, 5));
         // Condition waits take their mutex again.
-        assert_eq!((counts.pairs, counts.waits, counts.calls), (100 - 1 - 2 - 5, 7, 0));
+        assert_eq!((counts.pairs, counts.calls), (100 - 1 - 2 - 5, 0));
         assert_eq!((counts.loads, counts.recording_ns), (1, 9));
     }
 
@@ -142,6 +135,6 @@ mod tests {
         assert_eq!((metered.cond_waits, metered.semaphores, metered.calls), (11, 12, 27));
         // Where it was checked, too, lockdep knows semaphores that are locks from others.
         let both = Counts::of_measured(&recording(), &report);
-        assert_eq!((both.semaphores, both.hand_overs, both.signals), (2, 4, 6));
+        assert_eq!((both.semaphores, both.hand_overs), (2, 4));
     }
 }

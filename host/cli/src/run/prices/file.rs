@@ -19,7 +19,7 @@ use super::{Calibration, Prices};
 use crate::run::watch::engines::Engines;
 
 /// Raised whenever the prices, or the loops that measure them, change: then all is measured again.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// Rounds after which no more are added, if watching costs something by then.
 const ENOUGH: usize = 7;

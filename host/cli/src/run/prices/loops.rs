@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use libc::{pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, sem_t};
+use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
 use lockwright_measure::stats;
 
 use super::Prices;
@@ -74,7 +74,6 @@ impl Mutex {
 }
 
 static READ: Shared<pthread_rwlock_t> = Shared(UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER));
-static COND: Shared<pthread_cond_t> = Shared(UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER));
 static SEMAPHORES: [Shared<sem_t>; 2] = [const { Shared(UnsafeCell::new(UNUSED)) }; 2];
 
 /// A semaphore that has not been initialised.
@@ -100,7 +99,7 @@ pub fn measure() -> Prices {
     });
     let _ = is_taken.recv();
     fill_memory();
-    let prices = Prices { load_ns: 0.0, ..waits(conditions(semaphores(pairs(Prices::default())))) };
+    let prices = Prices { load_ns: 0.0, ..waits(semaphores(pairs(Prices::default()))) };
     drop(done);
     let _ = second.join();
     Prices { load_ns: (cpu_ns() - loaded_ns) as f64, ..prices }
@@ -191,23 +190,6 @@ fn semaphores(others: Prices) -> Prices {
 
 /// Before 1970: the C library itself gives up, and no timer makes it sleep.
 static PAST: libc::timespec = libc::timespec { tv_sec: -1, tv_nsec: 0 };
-
-fn conditions(others: Prices) -> Prices {
-    let mut value = 1;
-    OWN.lock();
-    let cond_wait_ns = usual(ROUND, || {
-        // SAFETY: valid objects; the thread holds the mutex, and the wait ends at once.
-        unsafe { libc::pthread_cond_timedwait(COND.0.get(), OWN.0.get(), &raw const PAST) };
-        value = work(value, LITTLE);
-    });
-    let signal_ns = usual(ROUND, || {
-        // SAFETY: a static condition variable, which is initialised and never moves.
-        unsafe { libc::pthread_cond_signal(COND.0.get()) };
-        value = work(value, LITTLE);
-    });
-    OWN.unlock();
-    Prices { cond_wait_ns, signal_ns, ..others }
-}
 
 /// Waits, for a lock and in calls. Another thread has `TAKEN`.
 fn waits(others: Prices) -> Prices {
