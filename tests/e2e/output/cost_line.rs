@@ -10,11 +10,16 @@ use crate::harness::{Scratch, ledgers, program, run, tool};
 
 /// The measured parts of a run of `cost_nested` with these numbers, and its report.
 fn watched(engine: &str, numbers: &[u32]) -> (HeaderValues, Value) {
+    watched_program("cost_nested.c", engine, numbers)
+}
+
+/// As [`watched`], of another program.
+fn watched_program(source: &str, engine: &str, numbers: &[u32]) -> (HeaderValues, Value) {
     let scratch = Scratch::new();
     let (folder, json) = (scratch.join("kept"), scratch.join("report.json"));
     let mut command = tool();
     command.args([engine, "--keep", "--json"]).arg(&json).arg("--ledger-dir").arg(&folder);
-    command.arg("--").arg(program("cost_nested.c")).args(numbers.iter().map(u32::to_string));
+    command.arg("--").arg(program(source)).args(numbers.iter().map(u32::to_string));
     let run = run(command);
     assert_eq!(run.code(), 0, "{}", run.stderr);
     let header = *Ledger::open(&ledgers(&folder)[0]).expect("sound").header();
@@ -46,6 +51,24 @@ fn objects_that_are_made_and_destroyed_are_counted_with_the_slow_path() {
     // A sample of them, each of which stands for as many.
     assert!(many.slow_entries >= few.slow_entries + 100_000, "{many:?}");
     assert!(many.slow_timed >= few.slow_timed + 100_000, "{many:?}");
+}
+
+#[test]
+fn semaphores_and_condition_waits_are_measured_in_the_program() {
+    const MANY: u32 = 50_000;
+    for engine in ["check", "meter", "run"] {
+        let parts = |numbers: &[u32]| watched_program("cost_waits.c", engine, numbers).0;
+        let few = parts(&[10, 10]);
+        for numbers in [[MANY, 10], [10, MANY]] {
+            let many = parts(&numbers);
+            // At least one part each: a sample is timed, which stands for as many.
+            let (entries, timed) = (u64::from(MANY), u64::from(MANY) / 2);
+            assert!(many.slow_entries >= few.slow_entries + entries, "{engine}: {many:?}");
+            assert!(many.slow_timed >= few.slow_timed + timed, "{engine}: {many:?}");
+            // The planted fault: a line that leaves them out.
+            assert!(many.slow_cpu_ns > few.slow_cpu_ns, "{engine}: {many:?}");
+        }
+    }
 }
 
 #[test]

@@ -10,10 +10,12 @@ use crate::recorder::measured::measured_short;
 /// Records a wait that is over.
 pub fn wait(thread: &mut MeterThread, waited: &Pending) {
     let Some(cell) = waited.cell else { return };
-    one(thread, cell, (waited.ticks, waited.spun), waited.shares.all());
-    if timeline::is_wanted() {
-        timeline::wait(thread, cell, &waited.what, waited.ticks, waited.ended);
-    }
+    measured_short(|| {
+        one(thread, cell, (waited.ticks, waited.spun), waited.shares.all());
+        if timeline::is_wanted() {
+            timeline::wait(thread, cell, &waited.what, waited.ticks, waited.ended);
+        }
+    });
 }
 
 /// Records a condition wait that is over.

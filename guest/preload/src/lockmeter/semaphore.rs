@@ -9,7 +9,7 @@ use lockwright_engines::lockmeter::MeterThread;
 
 use super::attached::thread;
 use super::meter::prepare;
-use super::spots::spot;
+use super::spots::spot_in;
 use super::target::{Spot, Target};
 use super::wait::{self, Contended, Owner};
 use super::{hold, posts, record, timeline, tls};
@@ -17,6 +17,7 @@ use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::{identity, known_births};
 use crate::os::sys;
+use crate::recorder::measured::Short;
 use crate::recorder::state;
 
 type Semaphore = *mut sem_t;
@@ -33,7 +34,14 @@ pub struct Taking {
 ///
 /// # Safety
 /// The caller's semaphore; `site` and `back` are as the stub passes them.
-pub unsafe fn taking(s: Semaphore, site: u64, back: Return, withdraws: bool) -> Option<Taking> {
+#[inline(always)]
+pub unsafe fn taking(
+    part: &mut Short,
+    s: Semaphore,
+    site: u64,
+    back: Return,
+    withdraws: bool,
+) -> Option<Taking> {
     // SAFETY: the caller promises its semaphore, whose memory may have a stamp.
     let ident = unsafe { identity::stamped_plain(s) };
     let is_had = held(s).is_some();
@@ -50,7 +58,7 @@ pub unsafe fn taking(s: Semaphore, site: u64, back: Return, withdraws: bool) -> 
     }
     let thread = thread()?;
     let target = Target { addr: s as u64, ident, mode: 0, site, back, has_lines: true };
-    let spot = spot(thread, &target)?;
+    let spot = spot_in(part, thread, &target)?;
     Some(Taking { thread, target, spot })
 }
 
@@ -76,12 +84,13 @@ impl Taking {
     }
 
     /// Takes it, by `block` where it has to be waited for.
-    pub fn take(self, block: impl FnOnce() -> c_int) -> c_int {
+    #[inline(always)]
+    pub fn take(self, part: &mut Short, block: impl FnOnce() -> c_int) -> c_int {
         let s = self.semaphore();
         let ident = self.target.ident;
         // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
         // SAFETY: it takes no arguments, and nothing is under way that unwinding would leave behind.
-        unsafe { real::pthread_testcancel() };
+        part.outside(|| unsafe { real::pthread_testcancel() });
         let errno = sys::errno();
         self.spot.cell.begin();
         hold::begin(self.thread, self.target.addr, self.spot, false);
@@ -93,7 +102,7 @@ impl Taking {
                 hold::cancel(self.thread, false);
                 let unknown = Contended { owner: Owner::Unknown, spins: false, shared: false };
                 let block = || error_of(block());
-                wait::lock(self.thread, &self.target, self.spot, unknown, block)
+                part.outside(|| wait::lock(self.thread, &self.target, self.spot, unknown, block))
             }
         };
         if error == 0 {
@@ -104,12 +113,13 @@ impl Taking {
     }
 
     /// Takes it by `take`, a wrapper that waits out of sight.
-    pub fn take_by(mut self, take: impl FnOnce() -> c_int) -> c_int {
+    #[inline(always)]
+    pub fn take_by(mut self, part: &mut Short, take: impl FnOnce() -> c_int) -> c_int {
         let (s, ident) = (self.semaphore(), self.target.ident);
         prepare(self.thread);
         self.spot.cell.begin();
         self.thread.expect_wait(self.target.addr, self.spot.cell);
-        let result = take();
+        let result = part.outside(take);
         let errno = sys::errno();
         self.taken(result, errno);
         if result == 0 {
@@ -140,11 +150,12 @@ impl Taking {
     }
 
     /// Tries for it by `attempt`.
-    fn attempt(self, attempt: impl FnOnce() -> c_int) -> c_int {
+    #[inline(always)]
+    fn attempt(self, part: &mut Short, attempt: impl FnOnce() -> c_int) -> c_int {
         let (s, ident) = (self.semaphore(), self.target.ident);
         self.spot.cell.begin();
         hold::begin(self.thread, self.target.addr, self.spot, false);
-        let result = attempt();
+        let result = part.outside(attempt);
         let error = error_of(result);
         match error {
             // SAFETY: the caller's semaphore, just taken.
@@ -166,19 +177,39 @@ pub unsafe fn try_take(
     withdraws: bool,
     attempt: impl FnOnce() -> c_int,
 ) -> c_int {
+    let mut part = Short::begin();
+    // SAFETY: the caller promises its semaphore, and the stub's `site` and `back`.
+    let result = unsafe { try_take_in(&mut part, s, site, back, withdraws, attempt) };
+    part.end();
+    result
+}
+
+/// As [`try_take`], as a part that is timed now and then. The attempt may be lockdep's.
+///
+/// # Safety
+/// As for [`try_take`].
+#[inline(always)]
+unsafe fn try_take_in(
+    part: &mut Short,
+    s: Semaphore,
+    site: u64,
+    back: Return,
+    withdraws: bool,
+    attempt: impl FnOnce() -> c_int,
+) -> c_int {
     // SAFETY: the caller promises its semaphore, whose memory may have a stamp.
     let (ident, thread) = (unsafe { identity::stamped_plain(s) }, held(s));
     let (Some(ident), Some(thread)) = (ident, thread) else {
         // SAFETY: the caller promises its semaphore, and the stub's `site` and `back`.
-        return match unsafe { taking(s, site, back, withdraws) } {
-            Some(taking) => taking.attempt(attempt),
-            None => attempt(),
+        return match unsafe { taking(part, s, site, back, withdraws) } {
+            Some(taking) => taking.attempt(part, attempt),
+            None => part.outside(attempt),
         };
     };
     // The thread has it already.
     let target = Target { addr: s as u64, ident, mode: 0, site, back, has_lines: true };
-    let spot = spot(thread, &target);
-    let result = attempt();
+    let spot = spot_in(part, thread, &target);
+    let result = part.outside(attempt);
     if result != 0 {
         if let Some(spot) = spot {
             spot.cell.begin();
@@ -240,6 +271,25 @@ unsafe fn withdraw(s: Semaphore, ident: Ident) {
 /// # Safety
 /// The caller's semaphore.
 pub unsafe fn post(s: Semaphore, withdraws: bool, post: impl FnOnce() -> c_int) -> c_int {
+    let mut part = Short::begin();
+    // SAFETY: the caller promises its semaphore.
+    let result = unsafe { post_in(&mut part, s, withdraws, post) };
+    part.end();
+    result
+}
+
+/// As [`post`], as a part that is timed now and then. The post itself may wake a thread, or be lockdep's.
+///
+/// # Safety
+/// As for [`post`].
+#[inline(always)]
+unsafe fn post_in(
+    part: &mut Short,
+    s: Semaphore,
+    withdraws: bool,
+    post: impl FnOnce() -> c_int,
+) -> c_int {
+    let post = || part.outside(post);
     // SAFETY: the caller promises its semaphore, whose memory may have a stamp.
     match (unsafe { identity::stamped_plain(s) }, held(s).is_some()) {
         (Some(_), true) => return hold::release_around(s as u64, post),

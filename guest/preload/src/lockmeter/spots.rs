@@ -14,7 +14,7 @@ use super::tls;
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::os::mapping;
-use crate::recorder::measured::{measured, measured_short};
+use crate::recorder::measured::{Short, measured, measured_short};
 use crate::stack::unwind::{self, Frame};
 use crate::stack::{modules, python};
 
@@ -77,22 +77,34 @@ pub fn spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     }
 }
 
+/// As [`spot`], as a part that is timed now and then: the walk to a line of an interpreted language is long, and no loop that measures
+/// the price of a lock has one.
+#[inline(always)]
+pub fn spot_in(part: &mut Short, thread: &mut MeterThread, target: &Target) -> Option<Spot> {
+    match thread.known(target.key()) {
+        Some(cell) => Some(Spot { cell, trial: None }),
+        None => known_past(thread, target).or_else(|| part.outside(|| spot_slow(thread, target))),
+    }
+}
+
 /// As [`spot`], past wrappers.
 #[inline(never)]
 fn spot_past(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
-    if thread.has_room() {
-        let known = |site| thread.find(target.key_past(site));
-        // SAFETY: the stub passed `site` and `back`, and the call that they belong to has not
-        // returned.
-        let past = || unsafe { callsite::known_past_return(target.site, target.back, known) };
-        let find = || known(target.site).or_else(|| Some(past()?.1));
-        // The walk to a line of an interpreted language is long: the loops that measure the price of a lock have none.
-        let cell = if target.has_lines { measured_short(find) } else { find() };
-        if let Some(cell) = cell {
-            return Some(Spot { cell, trial: None });
-        }
+    known_past(thread, target).or_else(|| spot_slow(thread, target))
+}
+
+/// The cell that is known by a site past the acquisition's own.
+#[inline(always)]
+fn known_past(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
+    if !thread.has_room() {
+        return None;
     }
-    spot_slow(thread, target)
+    let known = |site| thread.find(target.key_past(site));
+    // SAFETY: the stub passed `site` and `back`, and the call that they belong to has not
+    // returned.
+    let past = || unsafe { callsite::known_past_return(target.site, target.back, known) };
+    let cell = known(target.site).or_else(|| Some(past()?.1))?;
+    Some(Spot { cell, trial: None })
 }
 
 /// The slow path of [`spot`]: the cell is new, or there is no room.

@@ -13,6 +13,7 @@ use super::spots::{cell_of, wait_site};
 use super::{clock, posts, record, timeline, wait};
 use crate::libc::real;
 use crate::os::sys;
+use crate::recorder::measured::measured_short;
 use crate::stack::checked_read;
 
 type Semaphore = *mut sem_t;
@@ -36,9 +37,11 @@ pub fn timed(
 
 /// The cell of a wait of `kind` at `site`.
 fn cell(thread: &mut MeterThread, kind: u32, addr: u64, site: u64) -> Option<CellRef> {
-    let (address, site) = (site, wait_site(site));
-    let call = Call { addr, wait: kind, site, ..Call::default() };
-    cell_of(thread, key(u64::from(kind), u16::MAX, site), &call, address)
+    measured_short(|| {
+        let (address, site) = (site, wait_site(site));
+        let call = Call { addr, wait: kind, site, ..Call::default() };
+        cell_of(thread, key(u64::from(kind), u16::MAX, site), &call, address)
+    })
 }
 
 /// A wait of `kind` that always is one.
@@ -123,9 +126,9 @@ fn counting_sleeps(sleeps: &mut u64, block: impl FnOnce() -> c_int) -> c_int {
     if checked_read::is_filtered() {
         return block();
     }
-    let before = sys::sleeps_of_thread();
+    let before = measured_short(sys::sleeps_of_thread);
     let result = block();
-    if let (Some(before), Some(after)) = (before, sys::sleeps_of_thread()) {
+    if let (Some(before), Some(after)) = (before, measured_short(sys::sleeps_of_thread)) {
         *sleeps = after.saturating_sub(before);
     }
     result

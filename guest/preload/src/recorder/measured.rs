@@ -1,14 +1,12 @@
 //! Parts of the slow path that use the shared state several times, or not at all: each counts as one entry.
 
-use core::sync::atomic::Ordering::Relaxed;
-
 use lockwright_ledger::Header;
 
 use super::slow_cost::{Timed, begin_outermost, enter, inside, is_inside, leave, sampled};
 use super::state;
 use crate::os::tls;
 
-/// One of so many short parts of a thread is timed: they are hardly longer than the clock takes.
+/// One of so many short parts of a thread is timed.
 pub(super) const SHORT_SAMPLE: u64 = 64;
 
 /// As [`SHORT_SAMPLE`], once a thread has had [`MANY`]: their mean is known to some percent by then, and the clock would be
@@ -42,7 +40,6 @@ pub fn measured_short<R>(part: impl FnOnce() -> R) -> R {
 pub struct Short {
     /// `None`: it is part of another, or nothing is watched.
     header: Option<&'static Header>,
-    stands_for: u64,
     timed: Option<Timed>,
 }
 
@@ -52,11 +49,20 @@ impl Short {
     pub fn begin() -> Self {
         let header = outermost();
         let stands_for = if header.is_some() { next_short() } else { 0 };
-        let timed = if stands_for == 0 { None } else { Timed::begin(stands_for) };
+        let timed = if stands_for == 0 { None } else { Timed::begin_short(stands_for) };
         if header.is_some() {
             enter();
         }
-        Self { header, stands_for, timed }
+        Self { header, timed }
+    }
+
+    /// Runs `other` as no part of this: what the program asked for, or what is long and counts as an entry of its own.
+    #[inline(always)]
+    pub fn outside<R>(&mut self, other: impl FnOnce() -> R) -> R {
+        core::mem::replace(self, Self { header: None, timed: None }).end();
+        let result = other();
+        *self = Self::begin();
+        result
     }
 
     /// The part ends, in the function that has begun it.
@@ -65,7 +71,7 @@ impl Short {
         if let Some(header) = self.header {
             leave();
             if let Some(timed) = self.timed {
-                end_short(timed, header, self.stands_for);
+                timed.end_short(header);
             }
         }
     }
@@ -79,13 +85,6 @@ fn next_short() -> u64 {
     // Threads with few parts each must not all begin with one that is timed.
     let of = if number < MANY { SHORT_SAMPLE } else { SHORT_SAMPLE_OF_MANY };
     sampled(number ^ tls::raw() as u64, of)
-}
-
-#[cold]
-fn end_short(timed: Timed, header: &Header, stands_for: u64) {
-    // Relaxed: as in `slow_cost::begin`.
-    header.slow_entries.fetch_add(stands_for, Relaxed);
-    timed.end(header, 0);
 }
 
 /// The header, if an entry that begins now is to be counted.

@@ -4,6 +4,9 @@
 //! The clock is a system call, so only the first entries are all timed. Later on one in [`SAMPLE`] is, and stands for
 //! as many. Which one is decided by a hash of the entry's number: entries of different cost alternate. An entry
 //! within another is part of it.
+//!
+//! Short parts of a thread, of some ten nanoseconds, are timed by CLOCK_MONOTONIC: the CPU clock's reading takes ten times as
+//! long as they do, and they seemed half as long as they are. One in which the thread may have been preempted is not counted.
 
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
@@ -11,7 +14,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 use lockwright_ledger::Header;
 
 use crate::os::registers::stack_pointer;
-use crate::os::{sys, tls};
+use crate::os::{sys, time, tls};
 
 /// So many entries are all timed.
 const ALL: u64 = 64;
@@ -29,6 +32,12 @@ const LARGEST_PART: u64 = 16;
 
 /// A reading of the clock that takes so many times as long as in the loop of [`calibrate`] was interrupted.
 const LONGEST_READING: u64 = 3;
+
+/// A reading of CLOCK_MONOTONIC that takes longer was interrupted, ns.
+const LONGEST_SHORT_READING_NS: u64 = 500;
+
+/// A short part that takes longer was interrupted, ns.
+const LONGEST_SHORT_NS: u64 = 100_000;
 
 /// Entries are timed no more.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
@@ -77,6 +86,7 @@ pub struct Timed {
     begun_ns: u64,
     /// What one reading of the clock takes here and now.
     reading_ns: u64,
+    is_short: bool,
 }
 
 /// Counts an entry and begins to time it, if its turn has come and it is not part of another.
@@ -96,15 +106,42 @@ pub(super) fn begin_outermost(header: &Header) -> Option<Timed> {
 
 impl Timed {
     #[cold]
-    pub(super) fn begin(stands_for: u64) -> Option<Self> {
+    fn begin(stands_for: u64) -> Option<Self> {
         // Relaxed: as in `stop_timing`.
         (stands_for != 0 && !IS_OVER.load(Relaxed)).then(|| {
             // In a program a reading takes longer than in the loop of `calibrate`, and by more than a short entry does.
             // So a second reading right after the first shows how long.
             let first_ns = cpu_ns();
             let begun_ns = cpu_ns();
-            Self { stands_for, begun_ns, reading_ns: plausible(begun_ns - first_ns) }
+            Self {
+                stands_for,
+                begun_ns,
+                reading_ns: plausible(begun_ns - first_ns),
+                is_short: false,
+            }
         })
+    }
+
+    /// Begins to time a short part.
+    #[cold]
+    pub(super) fn begin_short(stands_for: u64) -> Option<Self> {
+        // Relaxed: as in `stop_timing`.
+        (!IS_OVER.load(Relaxed)).then(|| {
+            let first_ns = time::now_ns();
+            let begun_ns = time::now_ns();
+            let reading_ns = begun_ns.saturating_sub(first_ns).min(LONGEST_SHORT_READING_NS);
+            Self { stands_for, begun_ns, reading_ns, is_short: true }
+        })
+    }
+
+    /// The short part ends, and is counted.
+    #[cold]
+    pub(super) fn end_short(self, header: &Header) {
+        let stands_for = self.stands_for;
+        if self.end(header, 0) {
+            // Relaxed: as in `begin`.
+            header.slow_entries.fetch_add(stands_for, Relaxed);
+        }
     }
 
     /// The entry ends; only signals are still to be opened. A handler's time is not ours.
@@ -112,14 +149,19 @@ impl Timed {
         self.end(header, OPENING_NS.load(Relaxed));
     }
 
-    pub(super) fn end(self, header: &Header, rest_ns: u64) {
+    /// The entry ends. Whether it counts.
+    pub(super) fn end(self, header: &Header, rest_ns: u64) -> bool {
         // Relaxed: as in `stop_timing`.
         if IS_OVER.load(Relaxed) {
-            return;
+            return false;
         }
         // One of the three readings lies within the measured time.
-        let reading_ns = self.reading_ns;
-        let ns = (cpu_ns() - self.begun_ns).saturating_sub(reading_ns) + rest_ns;
+        let Self { begun_ns, reading_ns, is_short, .. } = self;
+        let now_ns = if is_short { time::now_ns() } else { cpu_ns() };
+        let ns = now_ns.saturating_sub(begun_ns).saturating_sub(reading_ns) + rest_ns;
+        if is_short && ns > LONGEST_SHORT_NS {
+            return false;
+        }
         // Relaxed: as in `begin`.
         let (timed, sum_ns) = (header.slow_timed.load(Relaxed), header.slow_cpu_ns.load(Relaxed));
         let stands_for = bounded(self.stands_for, ns, timed, sum_ns);
@@ -127,6 +169,7 @@ impl Timed {
         // Relaxed: as in `begin`.
         header.slow_timed.fetch_add(stands_for, Relaxed);
         header.slow_cpu_ns.fetch_add(all_ns, Relaxed);
+        true
     }
 }
 

@@ -10,6 +10,7 @@ use crate::libc::real;
 use crate::lockdep;
 use crate::lockmeter::{semaphore as metered, sync_waits};
 use crate::os::deadline;
+use crate::recorder::measured::Short;
 
 type Semaphore = *mut sem_t;
 
@@ -20,10 +21,13 @@ type Semaphore = *mut sem_t;
 unsafe fn wait_by(s: Semaphore, site: u64, back: Return, block: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the caller promises its semaphore, and the stub's `site` and `back`.
     unsafe {
-        match metered::taking(s, site, back, true) {
-            Some(taking) => taking.take(block),
-            None => sync_waits::sem(s, site, block),
-        }
+        let mut part = Short::begin();
+        let result = match metered::taking(&mut part, s, site, back, true) {
+            Some(taking) => taking.take(&mut part, block),
+            None => part.outside(|| sync_waits::sem(s, site, block)),
+        };
+        part.end();
+        result
     }
 }
 
@@ -39,10 +43,13 @@ unsafe fn both_wait_by(
 ) -> c_int {
     // SAFETY: the caller promises its semaphore, and the stub's `site` and `back`.
     unsafe {
-        match metered::taking(s, site, back, false) {
-            Some(taking) => taking.take_by(block),
-            None => sync_waits::sem_whole(s, site, block),
-        }
+        let mut part = Short::begin();
+        let result = match metered::taking(&mut part, s, site, back, false) {
+            Some(taking) => taking.take_by(&mut part, block),
+            None => part.outside(|| sync_waits::sem_whole(s, site, block)),
+        };
+        part.end();
+        result
     }
 }
 

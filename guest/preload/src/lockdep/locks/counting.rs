@@ -15,6 +15,7 @@ use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::identity;
 use crate::lockdep::{cond, handovers, release, watch};
+use crate::recorder::measured::Short;
 use crate::recorder::state;
 
 /// What a semaphore may begin with, and is watched. No cycle of locks has more steps than that.
@@ -58,6 +59,18 @@ pub unsafe fn begins(s: *const sem_t, seats: u32) {
 pub unsafe fn taken(s: *mut sem_t, site: u64, back: Return) {
     // SAFETY: the caller promises a semaphore.
     let Some(ident) = (unsafe { ident(s) }) else { return };
+    let mut part = Short::begin();
+    // SAFETY: the caller promises a semaphore, and a call that has not returned.
+    unsafe { taken_in(&mut part, s, ident, site, back) };
+    part.end();
+}
+
+/// As [`taken`] of the semaphore that has that identity, as a part that is timed now and then.
+///
+/// # Safety
+/// As for [`taken`].
+#[inline(always)]
+unsafe fn taken_in(part: &mut Short, s: *mut sem_t, ident: Ident, site: u64, back: Return) {
     let Some(thread) = watch::thread() else { return };
     let lock = Acquire { addr: held_as(s), ident, mode: mode::READ | mode::TRY, site };
     if thread.find(lock.addr).is_some() {
@@ -66,7 +79,7 @@ pub unsafe fn taken(s: *mut sem_t, site: u64, back: Return) {
         return unsafe { hand_over(Some(thread), s, lock.addr, ident) };
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
-    if !unsafe { watch::before_past(thread, lock, back) } {
+    if !unsafe { watch::before_past_in(part, thread, lock, back) } {
         return;
     }
     thread.mark_semaphore();

@@ -17,7 +17,7 @@ use crate::lock_id::python_calls::{self, Call};
 use crate::lock_id::unstamped;
 use crate::lockdep::watch;
 use crate::lockdep::{cond, handed_on, handovers, left_held, release};
-use crate::recorder::measured::measured_short;
+use crate::recorder::measured::{Short, measured_short};
 use crate::recorder::state;
 
 /// The lock has been made.
@@ -70,12 +70,24 @@ fn give_up(lock: *const PythonLock) {
 /// # Safety
 /// The call has not returned.
 pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool) {
+    let mut part = Short::begin();
+    // SAFETY: the caller promises that the call has not returned.
+    unsafe { acquire_in(&mut part, call, is_taken, method) };
+    part.end();
+}
+
+/// As [`acquire`], as a part that is timed now and then. The method is the program's.
+///
+/// # Safety
+/// As for [`acquire`].
+#[inline(always)]
+unsafe fn acquire_in(part: &mut Short, call: &Call, is_taken: bool, method: impl FnOnce() -> bool) {
     let Some((thread, ident)) = subject(call) else {
-        return wait_for_release(call, is_taken, method);
+        return wait_for_release(part, call, is_taken, method);
     };
     if call.levels.is_some() && thread.find(call.lock).is_some() {
         // It has it already, and does not wait.
-        if python_calls::during(call, method)
+        if part.outside(|| python_calls::during(call, method))
             && let Some(thread) = watch::own()
         {
             thread.recurse(call.lock);
@@ -85,9 +97,11 @@ pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool
     if is_taken && !call.tries() && thread.find(call.lock).is_some() {
         // SAFETY: a lock that is known by its address.
         unsafe { wait_for_post(thread, call.lock as *const PythonLock, ident) };
-        return wait_for_release(call, is_taken, method);
+        return wait_for_release(part, call, is_taken, method);
     }
-    if !python_calls::during(call, method) || unstamped::find(call.lock) != Some(ident) {
+    if !part.outside(|| python_calls::during(call, method))
+        || unstamped::find(call.lock) != Some(ident)
+    {
         return;
     }
     // A handler of the program's may have run meanwhile.
@@ -100,7 +114,7 @@ pub unsafe fn acquire(call: &Call, is_taken: bool, method: impl FnOnce() -> bool
         };
     }
     // SAFETY: the caller promises that the call has not returned.
-    if unsafe { reserve(thread, call, ident) } {
+    if unsafe { reserve(part, thread, call, ident) } {
         thread.acquired(call.lock);
         match call.levels {
             None => thread.did(event::SEMAPHORE),
@@ -134,11 +148,11 @@ fn subject(call: &Call) -> Option<(&'static mut ThreadState, Ident)> {
 ///
 /// # Safety
 /// The call has not returned.
-unsafe fn reserve(thread: &mut ThreadState, call: &Call, ident: Ident) -> bool {
+unsafe fn reserve(part: &mut Short, thread: &mut ThreadState, call: &Call, ident: Ident) -> bool {
     let lock = Acquire { addr: call.lock, ident, mode: call.mode, site: call.site };
     let is_reserved = thread.reserve_known(ident, call.mode, call.site)
         // SAFETY: the caller promises that the call has not returned.
-        || unsafe { watch::before_past_lines(thread, lock, call.back) };
+        || unsafe { watch::before_past_in(part, thread, lock, call.back) };
     if is_reserved {
         // A recursive one, too: a thread that has it waits for the interpreter's lock now and then.
         thread.mark_semaphore();
@@ -147,12 +161,12 @@ unsafe fn reserve(thread: &mut ThreadState, call: &Call, ident: Ident) -> bool {
 }
 
 /// As [`acquire`], of what is no lock.
-fn wait_for_release(call: &Call, is_taken: bool, method: impl FnOnce() -> bool) {
+fn wait_for_release(part: &mut Short, call: &Call, is_taken: bool, method: impl FnOnce() -> bool) {
     let since = handed_on::now();
     if is_taken && !call.tries() {
         left_held::idles(const { blocking_call("sem_wait") }, call.site);
     }
-    if python_calls::during(call, method) && call.mode == 0 {
+    if part.outside(|| python_calls::during(call, method)) && call.mode == 0 {
         handovers::semaphore_waited(call.lock, 0);
         if is_taken && since != handed_on::now() {
             handed_on::granted(call.lock, since);
@@ -169,8 +183,11 @@ pub unsafe fn parks(call: &Call, block: impl FnOnce() -> c_int) -> c_int {
         return wait_for_event((call.lock, true), call.mode, call.site, block);
     };
     // It has the interpreter's lock no more, and the next time that it looks the lock may be taken again.
+    let mut part = Short::begin();
     // SAFETY: the caller promises that the call has not returned.
-    if !unsafe { reserve(thread, call, ident) } {
+    let is_reserved = unsafe { reserve(&mut part, thread, call, ident) };
+    part.end();
+    if !is_reserved {
         return block();
     }
     let result = watch::wait_for_reserved(thread, call.lock, BLOCKING, block);
@@ -180,17 +197,25 @@ pub unsafe fn parks(call: &Call, block: impl FnOnce() -> c_int) -> c_int {
 
 /// The lock, which is taken, is about to be released by `method`, which says whether it was. `has_waiters`: for them.
 pub fn release(call: &Call, has_waiters: bool, method: impl FnOnce() -> bool) {
+    let mut part = Short::begin();
+    release_in(&mut part, call, has_waiters, method);
+    part.end();
+}
+
+/// As [`release`], as a part that is timed now and then.
+#[inline(always)]
+fn release_in(part: &mut Short, call: &Call, has_waiters: bool, method: impl FnOnce() -> bool) {
     let lock = call.lock;
     let Some((thread, ident)) = subject(call) else {
         about_to_post(lock, has_waiters);
-        python_calls::during(call, method);
+        part.outside(|| python_calls::during(call, method));
         return;
     };
     if !thread.releases_semaphore(lock) {
         // SAFETY: a lock that is known by its address.
         unsafe { posted_by_other(Some(thread), lock as *const PythonLock, ident) };
-        python_calls::during(call, method);
-    } else if python_calls::during(call, method) {
+        part.outside(|| python_calls::during(call, method));
+    } else if part.outside(|| python_calls::during(call, method)) {
         // It may be gone once it is released: only its address is used.
         release::any_held(thread, lock);
     }

@@ -31,7 +31,7 @@ use crate::lockdep::{
     python_lock, release, trylocks,
 };
 use crate::os::sys;
-use crate::recorder::measured::measured_short;
+use crate::recorder::measured::{Short, measured_short};
 use crate::recorder::state;
 use crate::stack::modules;
 use crate::stack::unwind::Frame;
@@ -148,13 +148,26 @@ unsafe fn is_lock(s: Semaphore, ident: Ident) -> bool {
 /// # Safety
 /// The arguments keep the contract of `sem_post`.
 pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
+    let mut part = Short::begin();
+    // SAFETY: the caller promises its semaphore.
+    let result = unsafe { post_in(&mut part, s) };
+    part.end();
+    result
+}
+
+/// As [`post`], as a part that is timed now and then.
+///
+/// # Safety
+/// As for [`post`].
+#[inline(always)]
+unsafe fn post_in(part: &mut Short, s: Semaphore) -> c_int {
     let holder = fast_path::holder(s as u64);
     let Some(thread) = holder.filter(|thread| thread.in_signal() == 0) else {
         // SAFETY: the program's own `s` goes on unchanged, as `sem_post` would get it.
-        return unsafe { post_slow(s) };
+        return unsafe { post_slow(part, s) };
     };
     // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
-    let result = unsafe { real::sem_post(s) };
+    let result = part.outside(|| unsafe { real::sem_post(s) });
     // It may be gone by now, even from the entry: a handler, too, may have posted it.
     if result == 0 && !thread.release_innermost(s as u64) {
         release::any_held(thread, s as u64);
@@ -168,15 +181,15 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
 /// # Safety
 /// `s` is the semaphore of the program's call of `sem_post`.
 #[inline(never)]
-unsafe fn post_slow(s: Semaphore) -> c_int {
+unsafe fn post_slow(part: &mut Short, s: Semaphore) -> c_int {
     if python_calls::of_byte().is_some() {
         // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
-        return unsafe { real::sem_post(s) };
+        return part.outside(|| unsafe { real::sem_post(s) });
     }
     // SAFETY: the program passed `s` to this call, so it points to its semaphore.
     if let Some(ident) = unsafe { counting::ident(s) } {
         // SAFETY: the same.
-        return unsafe { counting::post(s, ident) };
+        return part.outside(|| unsafe { counting::post(s, ident) });
     }
     // SAFETY: the program passed `s` to this call, so it points to its semaphore, as `stamped`
     // asks.
@@ -186,12 +199,12 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
         // SAFETY: `s` points to the program's semaphore.
         about_to_post(s as u64, unsafe { identity::has_waiters(s) });
         // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
-        return unsafe { real::sem_post(s) };
+        return part.outside(|| unsafe { real::sem_post(s) });
     };
     match watch::thread() {
         Some(thread) if thread.releases_semaphore(s as u64) => {
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
-            let result = unsafe { real::sem_post(s) };
+            let result = part.outside(|| unsafe { real::sem_post(s) });
             if result == 0 {
                 release::any_held(thread, s as u64);
             }
@@ -201,7 +214,7 @@ unsafe fn post_slow(s: Semaphore) -> c_int {
             // SAFETY: `s` points to the program's semaphore.
             unsafe { posted_by_other(thread, s, ident) };
             // SAFETY: the next `sem_post` gets the program's own `s` unchanged, as without us.
-            unsafe { real::sem_post(s) }
+            part.outside(|| unsafe { real::sem_post(s) })
         }
     }
 }
@@ -221,10 +234,30 @@ pub unsafe fn take(
     back: Return,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
+    let mut part = Short::begin();
+    // SAFETY: the caller promises its semaphore, and the stub's `site` and `back`.
+    let result = unsafe { take_in(&mut part, s, mode, site, back, block) };
+    part.end();
+    result
+}
+
+/// As [`take`], as a part that is timed now and then.
+///
+/// # Safety
+/// As for [`take`].
+#[inline(always)]
+unsafe fn take_in(
+    part: &mut Short,
+    s: Semaphore,
+    mode: u16,
+    site: u64,
+    back: Return,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
     let Some((thread, ident)) = lock(s) else {
         if let Some(call) = python_calls::of_byte() {
             // SAFETY: it has not returned, as this function was called by it.
-            return unsafe { python_lock::parks(call, block) };
+            return part.outside(|| unsafe { python_lock::parks(call, block) });
         }
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
@@ -233,19 +266,20 @@ pub unsafe fn take(
         // A thread that finds an unused post does not wait.
         // SAFETY: the caller promises its semaphore, as `is_taken` asks.
         let is_taken = unsafe { identity::is_taken(s) };
+        let block = || part.outside(block);
         let result = granted(s, mode, wait_for_event((s as u64, is_taken), mode, site, block));
         if result == 0 {
             if since != handed_on::now() {
                 handed_on::granted(s as u64, since);
             }
             // SAFETY: the caller promises its semaphore, and a call that has not returned.
-            unsafe { counting::taken(s, site, back) };
+            part.outside(|| unsafe { counting::taken(s, site, back) });
         }
         return result;
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
     // SAFETY: it takes no arguments, and nothing is under way that unwinding would leave behind.
-    unsafe { real::pthread_testcancel() };
+    part.outside(|| unsafe { real::pthread_testcancel() });
     let lock = Acquire { addr: s as u64, ident, mode, site };
     if trylocks::is_pending(thread) {
         trylocks::waits(thread, &lock);
@@ -253,11 +287,12 @@ pub unsafe fn take(
     if !thread.is_idle() && thread.find(lock.addr).is_some() {
         // SAFETY: the caller promises its semaphore.
         unsafe { wait_for_post(thread, s, ident) };
+        let block = || part.outside(block);
         return granted(s, mode, wait_for_event((s as u64, true), mode, site, block));
     }
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
-    if !unsafe { reserve(thread, lock, back) } {
-        return block();
+    if !unsafe { reserve(part, thread, lock, back) } {
+        return part.outside(block);
     }
     thread.mark_semaphore();
     let errno = sys::errno();
@@ -269,7 +304,7 @@ pub unsafe fn take(
     }
     sys::set_errno(errno);
     // SAFETY: the caller promises its semaphore, and its entry was just reserved.
-    unsafe { contended(thread, s, ident, block) }
+    unsafe { contended(thread, s, ident, || part.outside(block)) }
 }
 
 /// A wait for a semaphore that is no lock ended with `result`. One that ends by itself follows no post: the thread may go on
@@ -286,10 +321,10 @@ fn granted(s: Semaphore, mode: u16, result: c_int) -> c_int {
 /// # Safety
 /// The call to which `back` belongs has not returned.
 #[inline(always)]
-unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
+unsafe fn reserve(part: &mut Short, thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
     thread.reserve_known(lock.ident, lock.mode, lock.site)
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.
-        || unsafe { watch::before_past_lines(thread, lock, back) }
+        || unsafe { watch::before_past_in(part, thread, lock, back) }
 }
 
 /// The reserved entry's semaphore has been taken.
@@ -330,6 +365,19 @@ unsafe fn contended(
 /// # Safety
 /// The arguments keep the contract of `sem_trywait`; the stub passes `site` and `back`.
 pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -> c_int {
+    let mut part = Short::begin();
+    // SAFETY: the caller promises its semaphore, and the stub's `site` and `back`.
+    let result = unsafe { trywait_in(&mut part, s, site, back) };
+    part.end();
+    result
+}
+
+/// As [`trywait`], as a part that is timed now and then: with the attempt itself, which is short.
+///
+/// # Safety
+/// As for [`trywait`].
+#[inline(always)]
+unsafe fn trywait_in(part: &mut Short, s: Semaphore, site: u64, back: Return) -> c_int {
     let Some((thread, ident)) = lock(s) else {
         // SAFETY: `s` points to the program's semaphore, whose memory tells its kind.
         unsafe { first_use::tell(s) };
@@ -337,7 +385,7 @@ pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -
         let result = handovers::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
         if result == 0 {
             // SAFETY: the program's semaphore, and the stub passed a call that has not returned.
-            unsafe { counting::taken(s, site, back) };
+            part.outside(|| unsafe { counting::taken(s, site, back) });
         }
         return result;
     };
@@ -352,7 +400,7 @@ pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -
                 python_calls::current().map_or_else(|| trylocks::mode_at(site), |call| call.mode);
             let lock = Acquire { addr: s as u64, ident, mode, site };
             // SAFETY: the stub passed `back`, and the call that it belongs to has not returned.
-            if unsafe { reserve(thread, lock, back) } {
+            if unsafe { reserve(part, thread, lock, back) } {
                 thread.mark_semaphore();
                 // SAFETY: the trywait has just taken the program's semaphore, whose entry is
                 // reserved.

@@ -15,7 +15,7 @@ pub use crate::lockdep::attached_threads::{own, thread};
 use crate::lockdep::{attached_threads, fast_path, folded, left_held, misuse, release};
 use crate::os::tls;
 use crate::os::upcall::Upcall;
-use crate::recorder::measured::{measured, measured_short};
+use crate::recorder::measured::{Short, measured, measured_short};
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
 use crate::stack::{modules, python};
@@ -146,25 +146,28 @@ pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Ret
     unsafe { is_known_past(thread, &lock, back) || before_new(thread, lock, back) }
 }
 
-/// As [`before_past`], of a lock that lines of an interpreted language take. The walk to the line is long, and what it takes is
-/// sampled: the loops that measure the price of a lock have none.
+/// As [`before_past`], as a part that is timed now and then: the walk to a line of an interpreted language is long, and no loop that
+/// measures the price of a lock has one.
 ///
 /// # Safety
 /// As for [`before_past`].
-#[inline(never)]
+#[inline(always)]
 #[must_use]
-pub unsafe fn before_past_lines(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
+pub unsafe fn before_past_in(
+    part: &mut Short,
+    thread: &mut ThreadState,
+    lock: Acquisition,
+    back: Return,
+) -> bool {
     // SAFETY: the caller promises that the call to which `back` belongs has not returned.
-    measured_short(|| unsafe { is_known_past(thread, &lock, back) })
-        // SAFETY: the same promise.
-        || unsafe { before_new(thread, lock, back) }
+    unsafe { is_known_past(thread, &lock, back) || part.outside(|| before_new(thread, lock, back)) }
 }
 
 /// Reserves the entry of an acquisition that is known by a site past its own.
 ///
 /// # Safety
 /// As for [`before_past`].
-#[inline(always)]
+#[inline(never)]
 unsafe fn is_known_past(thread: &mut ThreadState, lock: &Acquisition, back: Return) -> bool {
     let &Acquisition { ident, mode, site, .. } = lock;
     // Locks that were released in another order than taken: what is known is known of keys without gaps.
@@ -181,7 +184,7 @@ unsafe fn is_known_past(thread: &mut ThreadState, lock: &Acquisition, back: Retu
 ///
 /// # Safety
 /// As for [`before_past`].
-#[inline(always)]
+#[inline(never)]
 unsafe fn before_new(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
     measured_short(|| {
         // SAFETY: the caller promises that the call to which `back` belongs has not returned.

@@ -11,13 +11,9 @@ pub struct Counts {
     pub pairs: u64,
     /// Reader-writer locks taken.
     pub reads: u64,
-    /// Semaphores taken that are used as locks.
+    /// Semaphores taken that are used as locks: at no price, as for condition waits.
     pub semaphores: u64,
-    /// Semaphores tried for in vain.
-    pub tries: u64,
-    /// Posts of semaphores that are no locks.
-    pub hand_overs: u64,
-    /// Condition waits, which take their mutex again: at no price, as the library measures them.
+    /// Condition waits, which take their mutex again: at no price, as the library measures what it does in them.
     pub cond_waits: u64,
     /// Calls that may sleep, with a lock held, and other waits.
     pub calls: u64,
@@ -40,31 +36,31 @@ impl Counts {
     /// own only if it was checked, too.
     pub fn of_measured(recording: &Recording, report: &MeterReport) -> Self {
         let known = Self::of_recording(recording);
-        let mut reads = 0;
-        let mut pairs = 0;
+        let mut taken = Self::default();
         for lock in &report.locks {
-            let all = lock.total.acquisitions + lock.total.rejects;
-            match lock.kind {
-                lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => reads += all,
-                _ => pairs += all,
-            }
+            *taken.of_kind(lock.kind) += lock.total.acquisitions + lock.total.rejects;
         }
         let waits_of = |is_it: fn(&WaitKind) -> bool| {
             let waits = report.waits.iter().filter(|wait| is_it(&wait.kind));
             waits.map(|wait| wait.waits).sum::<u64>()
         };
         let cond_waits = waits_of(|kind| *kind == WaitKind::Condition);
-        let semaphores = match known.semaphores + known.hand_overs {
-            0 => waits_of(|kind| *kind == WaitKind::Semaphore),
-            _ => known.semaphores,
-        };
         Self {
-            pairs: pairs.saturating_sub(cond_waits),
-            reads,
-            semaphores,
+            pairs: taken.pairs.saturating_sub(cond_waits),
+            reads: taken.reads,
+            semaphores: taken.semaphores,
             cond_waits,
             calls: waits_of(|kind| !matches!(kind, WaitKind::Condition | WaitKind::Semaphore)),
             ..known
+        }
+    }
+
+    /// The one that counts how often locks of `kind` were taken.
+    fn of_kind(&mut self, kind: u8) -> &mut u64 {
+        match kind {
+            lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => &mut self.reads,
+            lock_kind::SEMAPHORE | lock_kind::COUNTING => &mut self.semaphores,
+            _ => &mut self.pairs,
         }
     }
 
@@ -73,8 +69,6 @@ impl Counts {
         Self {
             reads: count(event::RWLOCK),
             semaphores: count(event::SEMAPHORE),
-            tries: count(event::FAILED_TRY),
-            hand_overs: count(event::HAND_OVER),
             cond_waits: count(event::COND_WAIT),
             loads: recording.loads,
             recording_ns: recording.cpu_ns,
@@ -115,8 +109,7 @@ mod tests {
     #[test]
     fn an_acquisition_of_another_kind_is_no_mutex_pair() {
         let counts = Counts::of_checked(&recording(), 100);
-        assert_eq!((counts.reads, counts.semaphores, counts.tries), (1, 2, 3));
-        assert_eq!((counts.hand_overs, counts.cond_waits), (4, 5));
+        assert_eq!((counts.reads, counts.semaphores, counts.cond_waits), (1, 2, 5));
         // Condition waits take their mutex again.
         assert_eq!((counts.pairs, counts.calls), (100 - 1 - 2 - 5, 0));
         assert_eq!((counts.loads, counts.recording_ns), (1, 9));
@@ -131,10 +124,18 @@ mod tests {
             wait(WaitKind::Call, 14),
         ];
         let report = MeterReport { waits, ..MeterReport::default() };
-        let metered = Counts::of_measured(&Recording::default(), &report);
-        assert_eq!((metered.cond_waits, metered.semaphores, metered.calls), (11, 12, 27));
-        // Where it was checked, too, lockdep knows semaphores that are locks from others.
-        let both = Counts::of_measured(&recording(), &report);
-        assert_eq!((both.semaphores, both.hand_overs), (2, 4));
+        let counts = Counts::of_measured(&Recording::default(), &report);
+        // Waits for semaphores are measured in the program.
+        assert_eq!((counts.cond_waits, counts.calls), (11, 27));
+    }
+
+    #[test]
+    fn semaphores_that_are_locks_are_no_mutexes() {
+        let mut counts = Counts::default();
+        *counts.of_kind(lock_kind::MUTEX) += 1;
+        *counts.of_kind(lock_kind::RWLOCK) += 2;
+        *counts.of_kind(lock_kind::SEMAPHORE) += 4;
+        *counts.of_kind(lock_kind::COUNTING) += 8;
+        assert_eq!((counts.pairs, counts.reads, counts.semaphores), (1, 2, 12));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
+use libc::{pthread_mutex_t, pthread_rwlock_t};
 use lockwright_measure::stats;
 
 use super::Prices;
@@ -74,11 +74,6 @@ impl Mutex {
 }
 
 static READ: Shared<pthread_rwlock_t> = Shared(UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER));
-static SEMAPHORES: [Shared<sem_t>; 2] = [const { Shared(UnsafeCell::new(UNUSED)) }; 2];
-
-/// A semaphore that has not been initialised.
-// SAFETY: a union of integers and bytes, for which zeroes are valid.
-const UNUSED: sem_t = unsafe { std::mem::zeroed() };
 
 static OWN: Mutex = Mutex::new();
 static TAKEN: Mutex = Mutex::new();
@@ -99,7 +94,7 @@ pub fn measure() -> Prices {
     });
     let _ = is_taken.recv();
     fill_memory();
-    let prices = Prices { load_ns: 0.0, ..waits(semaphores(pairs(Prices::default()))) };
+    let prices = Prices { load_ns: 0.0, ..waits(pairs(Prices::default())) };
     drop(done);
     let _ = second.join();
     Prices { load_ns: (cpu_ns() - loaded_ns) as f64, ..prices }
@@ -148,44 +143,6 @@ fn tight<const N: usize>() -> f64 {
         mutex.lock();
         mutex.unlock();
     })
-}
-
-fn semaphores(others: Prices) -> Prices {
-    let [lock, events] = [SEMAPHORES[0].0.get(), SEMAPHORES[1].0.get()];
-    // The second is no lock, and is so from the start. With 0 it would order threads, which takes the
-    // slow path.
-    // SAFETY: memory of their size, which nobody uses yet.
-    unsafe {
-        libc::sem_init(lock, 0, 1);
-        libc::sem_init(events, 0, 2);
-    }
-    let mut value = 1;
-    let semaphore_ns = usual(ROUND, || {
-        // SAFETY: initialised above. No other thread takes it.
-        unsafe {
-            libc::sem_wait(lock);
-            libc::sem_post(lock);
-        }
-        value = work(value, LITTLE);
-    });
-    // SAFETY: `sem_init` has initialised it, and it is free.
-    unsafe { libc::sem_wait(lock) };
-    let try_ns = usual(ROUND, || {
-        // SAFETY: as above. It fails, as the thread has taken it.
-        unsafe { libc::sem_trywait(lock) };
-        value = work(value, LITTLE);
-    });
-    // SAFETY: this thread has taken it above.
-    unsafe { libc::sem_post(lock) };
-    let hand_over_ns = usual(ROUND, || {
-        // SAFETY: as above. It need not wait.
-        unsafe {
-            libc::sem_post(events);
-            libc::sem_wait(events);
-        }
-        value = work(value, LITTLE);
-    });
-    Prices { semaphore_ns, try_ns, hand_over_ns, ..others }
 }
 
 /// Before 1970: the C library itself gives up, and no timer makes it sleep.

@@ -46,12 +46,6 @@ prices! {
     sparse_ns,
     /// A reader-writer lock taken for reading, and its unlock.
     read_ns,
-    /// A semaphore that is used as a lock: a wait that need not wait, and a post.
-    semaphore_ns,
-    /// A trylock of a semaphore that fails.
-    try_ns,
-    /// A semaphore that is no lock: a post, and the wait that takes it.
-    hand_over_ns,
     /// A wait for a lock. Reported, but no part of the sum: the library measures those of the program.
     wait_ns,
     /// A call that may sleep, made with a lock held.
@@ -75,15 +69,8 @@ impl Prices {
 
     /// Each of the counts but that of pairs, and its price.
     fn of_others(&self, counts: &Counts) -> impl Iterator<Item = (u64, f64)> {
-        [
-            (counts.reads, self.read_ns),
-            (counts.semaphores, self.semaphore_ns),
-            (counts.tries, self.try_ns),
-            (counts.hand_overs, self.hand_over_ns),
-            (counts.calls, self.call_ns),
-            (counts.loads, self.load_ns),
-        ]
-        .into_iter()
+        [(counts.reads, self.read_ns), (counts.calls, self.call_ns), (counts.loads, self.load_ns)]
+            .into_iter()
     }
 
     /// They can be what they say they are.
@@ -167,9 +154,6 @@ mod tests {
             pair_ns: 24.0,
             sparse_ns: 64.0,
             read_ns: 30.0,
-            semaphore_ns: 40.0,
-            try_ns: 7.0,
-            hand_over_ns: 60.0,
             wait_ns: 100.0,
             call_ns: 10.0,
         },
@@ -182,9 +166,6 @@ mod tests {
         pair_ns: 0.0,
         sparse_ns: 0.0,
         read_ns: 0.0,
-        semaphore_ns: 0.0,
-        try_ns: 0.0,
-        hand_over_ns: 0.0,
         wait_ns: 0.0,
         call_ns: 0.0,
     };
@@ -236,14 +217,11 @@ mod tests {
         let costs = [
             Counts { pairs: 10, ..none },
             Counts { reads: 10, ..none },
-            Counts { semaphores: 10, ..none },
-            Counts { tries: 10, ..none },
-            Counts { hand_overs: 10, ..none },
             Counts { calls: 10, ..none },
             Counts { loads: 10, ..none },
         ]
         .map(|counts| CALIBRATION.cost(&counts, None).cpu_ns / 10.0);
-        assert_eq!(costs, [24.0, 30.0, 40.0, 7.0, 60.0, 10.0, 1000.0]);
+        assert_eq!(costs, [24.0, 30.0, 10.0, 1000.0]);
         // One price for each count, two more for pairs, and that of a wait.
         assert_eq!(costs.len() + 3, CALIBRATION.added.all().len());
     }
