@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Whether the creator is in the call is what its stack says. The function is generic, so in optimised programs it is inlined, and
-//! only debug information tells of it. Where that does not name it in the stack of the creation, nothing is concluded.
+//! only debug information shows it. Where the stack of the creation does not have its name, nothing is concluded.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
