@@ -42,6 +42,6 @@ pub use self::recorder::{
     ASK, Interpreter, Makers, Origin, Place, Places, Round, SharedPlace, Sharing,
 };
 pub use self::thread::{
-    Cache, Chain, DEBUG_LOCKDEP, Folded, FutexWait, Interrupted, MaskCall, Probe, Section, Stretch,
-    ThreadRow, ThreadState, Tried, recursions,
+    Cache, Chain, DEBUG_LOCKDEP, Folded, FutexWait, INDEX_MASK, INDEX_SHIFT, Interrupted, MaskCall,
+    Probe, Repeated, Section, Stretch, ThreadRow, ThreadState, Tried, recursions,
 };

@@ -1,5 +1,7 @@
 //! The chains that a thread has validated, by their keys, and the context of each.
 
+use super::repeated::Repeats;
+
 /// Entries. Direct mapped; 16 KiB a thread, of which a program touches as many lines as it has
 /// chains.
 const SLOTS: usize = 1 << INDEX_BITS;
@@ -12,6 +14,8 @@ const INDEX_BITS: u32 = 10;
 #[repr(C, align(64))]
 pub struct Cache {
     slots: [Slot; SLOTS],
+    /// Acquisitions whose chains these are.
+    pub repeats: Repeats,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +28,8 @@ struct Slot {
 
 impl Cache {
     /// None yet.
-    pub const EMPTY: Self = Self { slots: [Slot { key: 0, node: 0, reserved: 0 }; SLOTS] };
+    pub const EMPTY: Self =
+        Self { slots: [Slot { key: 0, node: 0, reserved: 0 }; SLOTS], repeats: Repeats::EMPTY };
 
     /// Whether the chain is remembered, and its context if so.
     #[inline(always)]
@@ -38,6 +43,7 @@ impl Cache {
         if self.look_up(key).1 {
             self.slots[index(key)] = Slot { key: 0, node: 0, reserved: 0 };
         }
+        self.repeats.forget(key);
     }
 
     /// Remembers a chain, and may overwrite another.

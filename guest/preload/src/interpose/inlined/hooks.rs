@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use lockwright_ledger::inlined::{DEPTH, Hook, Keeps, SLOTS, flag, slot};
 
+use super::short_ways::{self, Entry};
 use crate::callsite::Return;
 use crate::interpose::libraries::steps::{self, Call};
 use crate::lockdep::annotate::user_locks;
@@ -171,12 +172,6 @@ entries!(
 );
 
 unsafe extern "C" {
-    fn lockwright_inlined_taken();
-    fn lockwright_inlined_taken_g();
-    fn lockwright_inlined_taken_a();
-    fn lockwright_inlined_given();
-    fn lockwright_inlined_given_g();
-    fn lockwright_inlined_given_a();
     fn lockwright_inlined_acquired();
     fn lockwright_inlined_acquired_g();
     fn lockwright_inlined_acquired_a();
@@ -196,9 +191,6 @@ unsafe extern "C" {
     fn lockwright_inlined_releases_g();
     fn lockwright_inlined_releases_a();
 }
-
-/// An entry of a hook.
-type Entry = unsafe extern "C" fn();
 
 /// The table that a block begins with: each hook's entries where the table's layout has them.
 pub fn slots() -> [u64; SLOTS] {
@@ -238,16 +230,7 @@ pub fn slots() -> [u64; SLOTS] {
         ),
     ];
     // Where lockdep alone runs, what it does most often comes first.
-    let checked: [(Hook, [Entry; 3]); 2] = [
-        (
-            Hook::Acquired,
-            [lockwright_inlined_taken, lockwright_inlined_taken_g, lockwright_inlined_taken_a],
-        ),
-        (
-            Hook::Releases,
-            [lockwright_inlined_given, lockwright_inlined_given_g, lockwright_inlined_given_a],
-        ),
-    ];
+    let checked = [(Hook::Acquired, short_ways::TAKES), (Hook::Releases, short_ways::RELEASES)];
     let is_checked_only = lockdep::is_wanted() && !lockmeter::is_wanted();
     let checked = checked.into_iter().take(if is_checked_only { 2 } else { 0 });
     let mut slots = [0; SLOTS];

@@ -8,6 +8,7 @@ mod apply;
 mod hooks;
 mod known;
 mod request;
+mod short_ways;
 mod table;
 
 use core::ffi::{c_int, c_void};
@@ -21,6 +22,7 @@ use self::known::Load;
 pub use self::known::unseen_load;
 use self::table::Table;
 use crate::interpose::pthread_create;
+use crate::lock_id::unstamped;
 use crate::libc::real;
 use crate::os::sys;
 use crate::process::run_dir::{self, MOST_DIRECTORY};
@@ -91,6 +93,8 @@ struct Outcome {
 /// The module from `from` to below `to` is gone.
 pub fn unloaded(from: u64, to: u64) {
     known::forget(from, to);
+    // Other code may come to the same places.
+    unstamped::end_era();
     blocks::remove(from, to, |start, end| {
         // SAFETY: our mapping. Only the module's code led there, and that is gone.
         unsafe { sys::munmap(start as *mut u8, (end - start) as usize) };

@@ -125,6 +125,7 @@ pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: 
 /// The call that returns to `site` by way of `back` has not returned.
 #[inline(always)]
 pub unsafe fn taken_known(lock: u64, flags: u32, site: u64, back: Return) -> bool {
+    let era = unstamped::era();
     let Some(ident) = unstamped::find(lock) else { return false };
     let mode = MODES[flags as usize % MODES.len()];
     let Some((thread, chain)) = fast_path::chain(ident, mode) else { return false };
@@ -132,16 +133,20 @@ pub unsafe fn taken_known(lock: u64, flags: u32, site: u64, back: Return) -> boo
         return false;
     }
     match thread.known(chain, site) {
-        Some(probe) => thread.reserve_in(chain, ident, mode, site, probe),
+        Some(probe) => {
+            thread.reserve_in(chain, ident, mode, site, probe);
+            thread.acquired(lock);
+            thread.keep_repeated(era);
+        }
         None => {
             let acquire = Acquire { addr: lock, ident, mode, site };
             // SAFETY: the caller promises a call that has not returned.
             if !unsafe { watch::before_past(thread, acquire, back) } {
                 return false;
             }
+            thread.acquired(lock);
         }
     }
-    thread.acquired(lock);
     true
 }
 

@@ -1,0 +1,130 @@
+//! Acquisitions that a thread repeats: of the same lock, at the same place, with the same locks held. What one notes of its lock
+//! is kept for the next, which then has to look up neither the lock's identity nor the chain.
+//!
+//! It is for locks that are known by their address. The preload library reads this in assembly
+//! (`interpose/inlined/short_ways.rs`); the fields have the names and order of those of [`Held`].
+
+use core::sync::atomic::{Ordering::SeqCst, compiler_fence};
+
+use lockwright_ledger::rows::Held;
+
+use super::cache::Cache;
+use super::debug_lockdep::DEBUG_LOCKDEP;
+use super::state::ThreadState;
+use crate::held::Entry;
+use crate::lockdep::acquire::Ident;
+use crate::lockdep::key;
+
+/// An acquisition. Zeros are none: no lock's address is 0.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Repeated {
+    /// Address of the lock.
+    pub addr: u64,
+    /// As [`Held::key`].
+    pub key: u64,
+    /// As [`Held::site`]: the return address.
+    pub site: u64,
+    /// [`Held::inst`] and [`Held::class`], as one word.
+    pub lock: u64,
+    /// [`Held::node`], [`Held::mode`] and [`Held::flags`], as one word.
+    pub node: u64,
+    /// [`Held::key`] of the lock that is held below it. As that has all that is held and where the thread is, the lock itself is not
+    /// among those.
+    pub below: u64,
+    /// When it was noted: locks that were known by their address may have gone since.
+    pub era: u64,
+    reserved: u64,
+}
+
+const _: () = assert!(size_of::<Repeated>() == 1 << SHIFT);
+
+/// Bits of the address of one that are the same for all.
+const SHIFT: u32 = 6;
+
+/// How many are kept: 4 KiB a thread, which only threads touch that take such locks.
+const SLOTS: usize = 1 << INDEX_BITS;
+const INDEX_BITS: u32 = 6;
+
+/// How far the sum of address and site is shifted, and what is left of it then: the offset of the slot. Sites and locks that are
+/// neighbours differ above their lowest two bits.
+pub const INDEX_SHIFT: u32 = SHIFT - 2;
+/// See [`INDEX_SHIFT`].
+pub const INDEX_MASK: u32 = (SLOTS as u32 - 1) << SHIFT;
+
+/// All of a thread.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Repeats {
+    slots: [Repeated; SLOTS],
+}
+
+impl Repeats {
+    /// None yet.
+    pub const EMPTY: Self = Self {
+        slots: [Repeated {
+            addr: 0,
+            key: 0,
+            site: 0,
+            lock: 0,
+            node: 0,
+            below: 0,
+            era: 0,
+            reserved: 0,
+        }; SLOTS],
+    };
+
+    /// The slot of an acquisition.
+    fn slot(&mut self, addr: u64, site: u64) -> &mut Repeated {
+        let offset = (addr.wrapping_add(site) << INDEX_SHIFT) as u32 & INDEX_MASK;
+        &mut self.slots[offset as usize >> SHIFT]
+    }
+
+    /// Forgets those that made the chain of this key.
+    pub(crate) fn forget(&mut self, chain: u64) {
+        let nested = |slot: &Repeated| key::nested(chain, Ident(slot.lock));
+        for slot in self.slots.iter_mut().filter(|slot| slot.key == nested(slot)) {
+            slot.addr = 0;
+        }
+    }
+}
+
+impl ThreadState {
+    /// Keeps how the innermost lock was taken, if that is all there is to know: its site is a return address, and it was not
+    /// looked at more closely. `era` is from before its identity was looked up.
+    ///
+    /// Not in a handler: it may have come between the words of what it would overwrite.
+    #[inline(never)]
+    pub fn keep_repeated(&mut self, era: u64) {
+        let top = self.top();
+        // SAFETY: the top is an entry of this thread's own array, above another or "nothing held".
+        let (held, below) = unsafe { (Held::load(top), (*top.sub(1)).key) };
+        if DEBUG_LOCKDEP || self.in_signal() != 0 || held.flags != 0 || held.recursion != 0 {
+            return;
+        }
+        let kept = Repeated {
+            addr: held.addr,
+            key: held.key,
+            site: held.site,
+            lock: u64::from(held.inst) | u64::from(held.class) << 32,
+            node: u64::from(held.node) | u64::from(held.mode) << 32,
+            below,
+            era,
+            reserved: 0,
+        };
+        // SAFETY: the cache belongs to this thread, and only the thread and its signal handlers touch it.
+        let slot = unsafe { &mut *(self.row.cache as *mut Cache) }.repeats.slot(kept.addr, kept.site);
+        *slot = Repeated { addr: 0, ..kept };
+        compiler_fence(SeqCst);
+        slot.addr = kept.addr;
+    }
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(offset_of!(Repeated, key) == offset_of!(Held, key));
+    assert!(offset_of!(Repeated, site) == offset_of!(Held, site));
+    assert!(offset_of!(Repeated, lock) == offset_of!(Held, inst));
+    assert!(offset_of!(Repeated, node) == offset_of!(Held, node));
+    assert!(offset_of!(Held, flags) == offset_of!(Held, node) + 6);
+};
