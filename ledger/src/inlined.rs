@@ -8,10 +8,11 @@
 //!
 //! At every call of a hook, and at every call that returns into the block, the stack is [`DEPTH`] bytes deeper than
 //! where the place's own call left it: `[rsp + DEPTH]` is that call's return address, which is the call site.
-//! A hook has the lock's address in `rdi` and the flags of the acquisition in `esi`, as [`flag`] has them.
+//! A hook has the lock's address in `rdi` and the flags of the acquisition in `esi`, as [`flag`] has them; [`Hook::Releases`] has no
+//! flags. What it changes say [`Keeps`] and [`scratch`].
 
 /// First word of the file. Its last byte is the version of the layout.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"lwinlin\x01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"lwinlin\x02");
 
 /// The name of a module's file in the run's directory begins so; its build id in hexadecimal digits follows.
 pub const FILE_PREFIX: &str = "inlined-";
@@ -56,8 +57,9 @@ impl Request {
 }
 
 /// Bytes between the stack pointer at a call in the block and the return address that the place's call has put there. With that
-/// address they are 32: where a call of the module's is moved to the block, the stack is aligned as it was at the place.
-pub const DEPTH: usize = 24;
+/// address they are 64: where a call of the module's is moved to the block, the stack is aligned as it was at the place. There is
+/// room for the flags and the six registers that a block may have to keep.
+pub const DEPTH: usize = 56;
 
 /// Bytes at a place, at most.
 pub const MOST_BYTES: usize = 24;
@@ -89,10 +91,26 @@ pub const HOOKS: usize = 6;
 pub enum Keeps {
     /// What every function does: `rbx`, `rbp`, `rsp` and `r12` to `r15`.
     Callee = 0,
-    /// All general registers.
+    /// All general registers except the hook's [`scratch`] ones.
     General = 1,
     /// Those, and all vector and mask registers in full.
     All = 2,
+}
+
+/// Registers that a hook may change whatever it [keeps](Keeps), by their numbers: the block keeps those of them that are in use.
+/// They are few, and such as are seldom in use there.
+pub const fn scratch(hook: Hook) -> &'static [u8] {
+    const RAX: u8 = 0;
+    const RCX: u8 = 1;
+    const R10: u8 = 10;
+    const R11: u8 = 11;
+    match hook {
+        // After a compare-and-exchange that has succeeded `rax` is what it was before.
+        Hook::Acquired => &[RAX, RCX, R10, R11],
+        // No function has an argument in these.
+        Hook::Releases => &[R10, R11],
+        _ => &[],
+    }
 }
 
 /// Words of the table that the block begins with.

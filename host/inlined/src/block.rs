@@ -17,6 +17,9 @@ pub struct Block {
     /// A fault that tests plant: the depth of the stack is not added.
     #[cfg(test)]
     pub forgets_depth: bool,
+    /// Another one: the first register that is to be kept is not.
+    #[cfg(test)]
+    pub forgets_register: bool,
 }
 
 /// Where jumps inside the block go to that have been written before their target.
@@ -33,6 +36,8 @@ impl Block {
             encoder: Encoder::new(64),
             #[cfg(test)]
             forgets_depth: false,
+            #[cfg(test)]
+            forgets_register: false,
         }
     }
 
@@ -56,6 +61,22 @@ impl Block {
     pub fn move_stack(&mut self, bytes: i8) {
         // lea rsp, [rsp + bytes]
         self.bytes(&[0x48, 0x8d, 0x64, 0x24, bytes.cast_unsigned()]);
+    }
+
+    /// Keeps the register of this number, so many bytes above the stack pointer.
+    pub fn keep(&mut self, register: u8, slot: u8) {
+        self.move_register(0x89, register, slot);
+    }
+
+    /// Gives it back.
+    pub fn give_back_register(&mut self, register: u8, slot: u8) {
+        self.move_register(0x8b, register, slot);
+    }
+
+    /// mov [rsp + slot], register, or the other way round
+    fn move_register(&mut self, opcode: u8, register: u8, slot: u8) {
+        let prefix = 0x48 | (register >> 3) << 2;
+        self.bytes(&[prefix, opcode, 0x44 | (register & 7) << 3, 0x24, slot]);
     }
 
     /// Gives back some bytes of the stack of the place's function, above which the return address comes to lie then.

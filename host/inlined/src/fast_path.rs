@@ -10,7 +10,7 @@ use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind, Regist
 
 use crate::function::{Function, is_call};
 use crate::names::{Acquisition, Atomic, CONTENDED, NO_DEADLINE};
-use crate::values::{Value, Values};
+use crate::values::Values;
 
 /// A fast path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,8 +242,6 @@ pub struct Known {
     pub values: Values,
     /// Whether the argument is proven to be the address of the atomic instruction.
     pub is_same_lock: bool,
-    /// What the atomic instruction adds to the word.
-    pub added: Option<i64>,
 }
 
 impl FastPath {
@@ -264,14 +262,13 @@ impl FastPath {
         let atomic = &function.code[self.atomic];
         let lock =
             if is_call(atomic) { values.register(Register::RDI) } else { values.address(atomic) };
-        let added = added(atomic, &values);
         values.step(atomic);
         let (_call, way) = self.way.split_last().expect("the call is on the way");
         for &at in way {
             values.step(&function.code[at]);
         }
         let is_same_lock = lock.is_some() && values.register(argument) == lock;
-        Known { values, is_same_lock, added }
+        Known { values, is_same_lock }
     }
 
     /// Whether the path is that of std's mutex, which wakes one thread if others wait: an exchange whose result is compared.
@@ -299,24 +296,4 @@ impl FastPath {
             }
         })
     }
-}
-
-/// What an instruction adds to its operand in memory, as a number of 32 bits or of its own size.
-fn added(atomic: &Instruction, values: &Values) -> Option<i64> {
-    let number = match atomic.mnemonic() {
-        Mnemonic::Inc => 1,
-        Mnemonic::Dec => -1,
-        Mnemonic::Xadd | Mnemonic::Add | Mnemonic::Sub => {
-            let number = match atomic.op1_kind() {
-                OpKind::Register => match values.register(atomic.op1_register())? {
-                    Value::Number(number) => number,
-                    Value::Sum(..) => return None,
-                },
-                _ => atomic.immediate(1).cast_signed(),
-            };
-            if atomic.mnemonic() == Mnemonic::Sub { number.wrapping_neg() } else { number }
-        }
-        _ => return None,
-    };
-    Some(if atomic.memory_size().size() == 4 { i64::from(number as i32) } else { number })
 }

@@ -44,8 +44,6 @@ pub struct Acquisition {
 pub struct Release {
     /// The atomic instruction that goes before.
     pub by: Atomic,
-    /// Bits of [`flag`], if they are the same for all calls.
-    pub flags: Option<u32>,
 }
 
 /// The atomic instruction of a release.
@@ -98,15 +96,15 @@ const fn timed(flags: u32) -> Acquisition {
     Acquisition { returns_success: true, ..plain(flags | flag::TIMED) }
 }
 
-const fn release(by: Atomic, flags: u32) -> Release {
-    Release { by, flags: Some(flags) }
+const fn release(by: Atomic) -> Release {
+    Release { by }
 }
 
-/// Waking is the same for readers and writers in std: what was taken off the word tells which of the two it was.
-const STD_RWLOCK: Release = Release { by: Atomic::Subtract, flags: None };
+/// Waking is the same for readers and writers in std.
+const STD_RWLOCK: Release = release(Atomic::Subtract);
 
 /// A release by std's mutex, whose waking is inlined, too.
-pub const STD_MUTEX: Release = release(Atomic::Exchange, WRITER);
+pub const STD_MUTEX: Release = release(Atomic::Exchange);
 
 use Atomic::{CompareExchange, Exchange, Subtract};
 use Role::{Locks, Tries, TriesWhole, Unlocks, Waits, Wakes};
@@ -119,7 +117,7 @@ const ROWS: &[Row] = &[
     ("std", "Mutex", "wake", Wakes(STD_MUTEX)),
     ("std", "Mutex", "lock", Locks(plain(WRITER))),
     ("std", "Mutex", "try_lock", TriesWhole(tried(WRITER))),
-    ("std", "Mutex", "unlock", Unlocks(release(Exchange, WRITER))),
+    ("std", "Mutex", "unlock", Unlocks(release(Exchange))),
     ("std", "RwLock", "read_contended", Waits(plain(READER))),
     ("std", "RwLock", "write_contended", Waits(plain(WRITER))),
     ("std", "RwLock", "wake_writer_or_readers", Wakes(STD_RWLOCK)),
@@ -127,28 +125,28 @@ const ROWS: &[Row] = &[
     ("std", "RwLock", "write", Locks(plain(WRITER))),
     ("std", "RwLock", "try_read", TriesWhole(tried(READER))),
     ("std", "RwLock", "try_write", TriesWhole(tried(WRITER))),
-    ("std", "RwLock", "read_unlock", Unlocks(release(Subtract, READER))),
-    ("std", "RwLock", "write_unlock", Unlocks(release(Subtract, WRITER))),
+    ("std", "RwLock", "read_unlock", Unlocks(release(Subtract))),
+    ("std", "RwLock", "write_unlock", Unlocks(release(Subtract))),
     ("parking_lot", "RawMutex", "lock_slow", Waits(until(WRITER))),
-    ("parking_lot", "RawMutex", "unlock_slow", Wakes(release(CompareExchange, WRITER))),
+    ("parking_lot", "RawMutex", "unlock_slow", Wakes(release(CompareExchange))),
     ("parking_lot", "RawMutex", "lock", Locks(plain(WRITER))),
     ("parking_lot", "RawMutex", "try_lock", TriesWhole(tried(WRITER))),
     ("parking_lot", "RawMutex", "try_lock_for", Locks(timed(WRITER))),
     ("parking_lot", "RawMutex", "try_lock_until", Locks(timed(WRITER))),
-    ("parking_lot", "RawMutex", "unlock", Unlocks(release(CompareExchange, WRITER))),
-    ("parking_lot", "RawMutex", "unlock_fair", Unlocks(release(CompareExchange, WRITER))),
+    ("parking_lot", "RawMutex", "unlock", Unlocks(release(CompareExchange))),
+    ("parking_lot", "RawMutex", "unlock_fair", Unlocks(release(CompareExchange))),
     ("parking_lot", "RawRwLock", "lock_shared_slow", Waits(SHARED_UNTIL)),
     ("parking_lot", "RawRwLock", "lock_exclusive_slow", Waits(until(WRITER))),
     ("parking_lot", "RawRwLock", "lock_upgradable_slow", Waits(until(UPGRADABLE))),
     ("parking_lot", "RawRwLock", "try_lock_shared_slow", Tries(SHARED_TRY)),
     ("parking_lot", "RawRwLock", "try_lock_upgradable_slow", Tries(tried(UPGRADABLE))),
-    ("parking_lot", "RawRwLock", "unlock_shared_slow", Wakes(release(Subtract, READER))),
-    ("parking_lot", "RawRwLock", "unlock_exclusive_slow", Wakes(release(CompareExchange, WRITER))),
+    ("parking_lot", "RawRwLock", "unlock_shared_slow", Wakes(release(Subtract))),
+    ("parking_lot", "RawRwLock", "unlock_exclusive_slow", Wakes(release(CompareExchange))),
     (
         "parking_lot",
         "RawRwLock",
         "unlock_upgradable_slow",
-        Wakes(release(CompareExchange, UPGRADABLE)),
+        Wakes(release(CompareExchange)),
     ),
     ("parking_lot", "RawRwLock", "lock_shared", Locks(plain(READER))),
     ("parking_lot", "RawRwLock", "lock_shared_recursive", Locks(plain(flag::READ))),
@@ -162,13 +160,13 @@ const ROWS: &[Row] = &[
     ("parking_lot", "RawRwLock", "try_lock_shared_until", Locks(timed(READER))),
     ("parking_lot", "RawRwLock", "try_lock_exclusive_for", Locks(timed(WRITER))),
     ("parking_lot", "RawRwLock", "try_lock_exclusive_until", Locks(timed(WRITER))),
-    ("parking_lot", "RawRwLock", "unlock_shared", Unlocks(release(Subtract, READER))),
-    ("parking_lot", "RawRwLock", "unlock_exclusive", Unlocks(release(CompareExchange, WRITER))),
+    ("parking_lot", "RawRwLock", "unlock_shared", Unlocks(release(Subtract))),
+    ("parking_lot", "RawRwLock", "unlock_exclusive", Unlocks(release(CompareExchange))),
     (
         "parking_lot",
         "RawRwLock",
         "unlock_upgradable",
-        Unlocks(release(CompareExchange, UPGRADABLE)),
+        Unlocks(release(CompareExchange)),
     ),
 ];
 

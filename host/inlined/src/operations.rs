@@ -2,11 +2,12 @@
 //! call has left is [`DEPTH`] bytes up.
 
 use iced_x86::{ConditionCode, FlowControl, Instruction};
-use lockwright_ledger::inlined::{DEPTH, Hook, Keeps};
+use lockwright_ledger::inlined::{DEPTH, Hook, Keeps, scratch};
 
 use crate::block::{Block, Label};
 use crate::counts::Reason;
 use crate::place;
+use crate::rejoin::Registers;
 
 /// What the place's own call adds to the stack.
 const RETURN: i64 = 8;
@@ -15,8 +16,8 @@ const FRAME: i8 = DEPTH as i8;
 /// How much deeper the stack is at a hook than at the place.
 const AT_HOOK: i64 = RETURN + DEPTH as i64;
 
-// Three words are kept: the alignment of the stack at a call of the module's is then what it was at the place.
-const _: () = assert!(DEPTH == 24);
+// The alignment of the stack at a call of the module's is what it was at the place.
+const _: () = assert!((DEPTH + RETURN as usize).is_multiple_of(16));
 
 /// Instructions that are moved to the block, one of which is atomic.
 #[derive(Clone, Copy)]
@@ -45,42 +46,59 @@ pub enum Target {
     Word(u64),
 }
 
-/// Calls a hook with the address of the atomic instruction's operand.
+/// What is in use at a place after its hook has been called.
+#[derive(Clone, Copy, Debug)]
+pub struct InUse {
+    /// What the hook must keep.
+    pub keeps: Keeps,
+    /// The registers that are in use, among those that a callee need not keep. None if the hook keeps no more than callees do.
+    pub registers: Registers,
+    /// The flags.
+    pub flags: bool,
+}
+
+/// Registers of a hook's arguments.
+const RSI: u8 = 6;
+const RDI: u8 = 7;
+
+/// Calls a hook with the address of the atomic instruction's operand, and with flags if it is for an acquisition.
 fn hook(
     block: &mut Block,
     hook: Hook,
-    keeps: Keeps,
+    in_use: InUse,
     atomic: &Instruction,
-    flags: u32,
-    keeps_flags: bool,
+    flags: Option<u32>,
 ) -> Result<(), Reason> {
-    let keeps_arguments = keeps != Keeps::Callee;
-    if keeps_arguments {
-        // push rdi; push rsi
-        block.bytes(&[0x57, 0x56]);
-        if keeps_flags {
-            // pushfq
-            block.bytes(&[0x9c]);
-        } else {
-            block.move_stack(-8);
-        }
+    let frame = if in_use.flags {
+        // pushfq
+        block.bytes(&[0x9c]);
+        FRAME - 8
     } else {
-        block.move_stack(-FRAME);
+        FRAME
+    };
+    block.move_stack(-frame);
+    let changed = scratch(hook).iter().chain(&[RDI]).chain(flags.map(|_| &RSI));
+    let kept: Vec<u8> =
+        changed.copied().filter(|&number| in_use.registers.has_number(number)).collect();
+    let slots = || kept.iter().zip((0..).step_by(8));
+    #[cfg(test)]
+    let slots = || slots().skip(usize::from(block.forgets_register));
+    let slots: Vec<(u8, u8)> = slots().map(|(&register, slot)| (register, slot)).collect();
+    for &(register, slot) in &slots {
+        block.keep(register, slot);
     }
     block.set_lock(atomic, AT_HOOK)?;
-    block.set_flags(flags);
-    block.call_hook(hook, keeps);
-    if keeps_arguments {
-        if keeps_flags {
-            // popfq
-            block.bytes(&[0x9d]);
-        } else {
-            block.move_stack(8);
-        }
-        // pop rsi; pop rdi
-        block.bytes(&[0x5e, 0x5f]);
-    } else {
-        block.move_stack(FRAME);
+    if let Some(flags) = flags {
+        block.set_flags(flags);
+    }
+    block.call_hook(hook, in_use.keeps);
+    for &(register, slot) in &slots {
+        block.give_back_register(register, slot);
+    }
+    block.move_stack(frame);
+    if in_use.flags {
+        // popfq
+        block.bytes(&[0x9d]);
     }
     Ok(())
 }
@@ -90,7 +108,7 @@ pub fn acquire(
     block: &mut Block,
     moved: Moved<'_>,
     flags: u32,
-    keeps: Keeps,
+    in_use: InUse,
 ) -> Result<(), Reason> {
     let (before, rest) = moved.code.split_at(moved.atomic);
     let (atomic, after) = rest.split_first().expect("the atomic instruction is moved");
@@ -105,7 +123,7 @@ pub fn acquire(
     };
     let mut failed = Label::default();
     block.jump_if(ConditionCode::ne, &mut failed);
-    hook(block, Hook::Acquired, keeps, atomic, flags, false)?;
+    hook(block, Hook::Acquired, in_use, atomic, Some(flags))?;
     // cmp esp, esp: all flags are as a successful compare-and-exchange has them.
     block.bytes(&[0x39, 0xe4]);
     match jump {
@@ -123,18 +141,12 @@ pub fn acquire(
 }
 
 /// An instruction that releases a lock.
-pub fn release(
-    block: &mut Block,
-    moved: Moved<'_>,
-    flags: u32,
-    keeps: Keeps,
-    keeps_flags: bool,
-) -> Result<(), Reason> {
+pub fn release(block: &mut Block, moved: Moved<'_>, in_use: InUse) -> Result<(), Reason> {
     let (before, rest) = moved.code.split_at(moved.atomic);
     for instruction in before {
         block.moved(instruction, RETURN)?;
     }
-    hook(block, Hook::Releases, keeps, &rest[0], flags, keeps_flags)?;
+    hook(block, Hook::Releases, in_use, &rest[0], None)?;
     end(block, rest)
 }
 
@@ -250,15 +262,11 @@ pub fn exchange(block: &mut Block, call: Call, flags: u32) {
 }
 
 /// A call that releases a lock.
-pub fn unlock(block: &mut Block, call: Call, flags: u32) {
-    // push rdi; push rsi
-    block.bytes(&[0x57, 0x56]);
-    block.move_stack(-8);
-    block.set_flags(flags);
+pub fn unlock(block: &mut Block, call: Call) {
+    block.move_stack(-FRAME);
+    // The lock's address is its argument, too, and the hook's scratch registers have none.
     block.call_hook(Hook::Releases, Keeps::General);
-    block.move_stack(8);
-    // pop rsi; pop rdi
-    block.bytes(&[0x5e, 0x5f]);
+    block.move_stack(FRAME);
     if call.is_last {
         block.move_stack(RETURN as i8);
     }

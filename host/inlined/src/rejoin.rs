@@ -29,12 +29,31 @@ impl Registers {
         self.0 & !GENERAL != 0
     }
 
+    /// All of them.
+    pub const ALL: Self = Self(!0);
+
+    /// Whether there is the general register of this number.
+    pub fn has_number(self, number: u8) -> bool {
+        self.0 & 1 << number != 0
+    }
+
+    /// The general registers of these numbers.
+    pub const fn of(numbers: &[u8]) -> Self {
+        let (mut set, mut nth) = (0, 0);
+        while nth < numbers.len() {
+            set |= 1 << numbers[nth];
+            nth += 1;
+        }
+        Self(set)
+    }
+
     /// Adds all of another set.
     pub fn add(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
-    fn without(self, other: Self) -> Self {
+    /// Without those of another set.
+    pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
@@ -114,6 +133,24 @@ pub fn needed(function: &Function, fast: usize, after_call: Option<usize>) -> Op
         }
     }
     Some(needed)
+}
+
+/// What is in use before an instruction, by what is after it.
+pub fn before(instruction: &iced_x86::Instruction, after: Registers) -> Registers {
+    let mut info = InstructionInfoFactory::new();
+    let (mut read, mut written) = (Registers::default(), Registers::default());
+    for used in info.info(instruction).used_registers() {
+        if used.access() == OpAccess::Write && is_all_of(used.register()) {
+            written.note(used.register());
+        }
+        let is_read = !matches!(used.access(), OpAccess::Write | OpAccess::NoMemAccess);
+        if is_read && !is_zeroing(instruction) {
+            read.note(used.register());
+        }
+    }
+    let mut before = after.without(written);
+    before.add(read);
+    before
 }
 
 /// What some instructions read.

@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::fast_path::{self, FastPath, Known, Wanted};
 use crate::function::{Function, flags_are_used, is_call};
 use crate::module::{Bounds, Callee, Module};
-use crate::names::{self, Acquisition, Atomic, NO_DEADLINE, Release, Role};
-use crate::operations::{self, Call, Moved, Outcome, Target};
+use crate::names::{Acquisition, Atomic, NO_DEADLINE, Release, Role};
+use crate::operations::{self, Call, InUse, Moved, Outcome, Target};
 use crate::place::{self, Taken};
 use crate::pointers;
 use crate::rejoin::{self, Registers};
@@ -262,7 +262,7 @@ impl<'module, 'data> Maker<'module, 'data> {
                     }
                     for path in paths {
                         let known = path.follow(function, Register::RDI);
-                        self.release(function, &path, &known, release);
+                        self.release(function, &path, &known);
                     }
                 }
                 Role::Locks(_) | Role::TriesWhole(_) | Role::Unlocks(_) => {}
@@ -291,7 +291,7 @@ impl<'module, 'data> Maker<'module, 'data> {
             let is_wake = number(Register::EDI) == Some(Value::Number(SYS_FUTEX))
                 && number(Register::ECX) == Some(Value::Number(1));
             if is_wake {
-                self.release(function, &path, &known, names::STD_MUTEX);
+                self.release(function, &path, &known);
             }
         }
     }
@@ -314,48 +314,43 @@ impl<'module, 'data> Maker<'module, 'data> {
             self.counts.note(Kind::Acquisition, atomic.ip(), placed);
             return;
         }
-        let keeps = self.acquired_keeps(function, path, acquisition);
+        let in_use = self.acquired_in_use(function, path, acquisition);
         let placed = self.place(function, path.atomic, |block, moved| {
             // The exchange itself leaves the word's old value in `rax`.
             let is_rax = |register: Register| register.full_register() == Register::RAX;
             if is_rax(atomic.memory_base()) || is_rax(atomic.memory_index()) {
                 return Err(Reason::Operand);
             }
-            operations::acquire(block, moved, flags, keeps)
+            operations::acquire(block, moved, flags, in_use)
         });
         if placed.is_ok() {
-            self.keeps[keeps as usize] += 1;
+            self.keeps[in_use.keeps as usize] += 1;
         }
         self.counts.note(Kind::Acquisition, atomic.ip(), placed);
     }
 
-    fn release(&mut self, function: &Function, path: &FastPath, known: &Known, release: Release) {
+    fn release(&mut self, function: &Function, path: &FastPath, known: &Known) {
         let atomic = &function.code[path.atomic];
         if !self.done.insert(atomic.ip()) {
             return;
         }
         self.proven.0 += u32::from(known.is_same_lock);
         self.proven.1 += 1;
-        // One reader is one in the word.
-        let is_reader = known.added == Some(-1);
-        let flags = release.flags.unwrap_or(if is_reader { flag::READ | flag::FAIR } else { 0 });
         if is_call(atomic)
             && let Some(target) = target(atomic)
         {
             let placed = self.place_call(function, path.atomic, target, |block, call| {
-                operations::unlock(block, call, flags);
+                operations::unlock(block, call);
             });
             self.counts.note(Kind::Release, atomic.ip(), placed);
             return;
         }
-        let keeps = released_keeps(function, path);
-        let after = &function.code[path.atomic..function.code.len().min(path.atomic + 16)];
-        let keeps_flags = flags_are_used(after);
+        let in_use = released_in_use(function, path);
         let placed = self.place(function, path.atomic, |block, moved| {
-            operations::release(block, moved, flags, keeps, keeps_flags)
+            operations::release(block, moved, in_use)
         });
         if placed.is_ok() {
-            self.keeps[keeps as usize] += 1;
+            self.keeps[in_use.keeps as usize] += 1;
         }
         self.counts.note(Kind::Release, atomic.ip(), placed);
     }
@@ -367,7 +362,7 @@ impl<'module, 'data> Maker<'module, 'data> {
         let is_whole = is_whole(self.module, function.code[0].ip());
         let placed = if release.by == Atomic::CompareExchange && !is_whole {
             self.place_call(function, call.at, call.target, |block, call| {
-                operations::unlock(block, call, release.flags.unwrap_or(0));
+                operations::unlock(block, call);
             })
         } else {
             Err(Reason::NoAtomic)
@@ -418,33 +413,37 @@ impl<'module, 'data> Maker<'module, 'data> {
         Ok(())
     }
 
-    /// What the hook of an acquisition must keep.
-    fn acquired_keeps(
+    /// What is in use after an acquisition.
+    fn acquired_in_use(
         &self,
         function: &Function,
         path: &FastPath,
         acquisition: Acquisition,
-    ) -> Keeps {
+    ) -> InUse {
         let call = *path.way.last().expect("the call is on the way");
-        let Some(jump) = path.decision else { return Keeps::All };
+        let Some(jump) = path.decision else { return ALL_IN_USE };
         let before = &path.way[..jump];
         let decides = |&at: &usize| fast_path::is_conditional(&function.code[at]);
         // Other jumps lead elsewhere with the lock.
         if before.iter().any(decides) {
-            return Keeps::All;
+            return ALL_IN_USE;
         }
-        let Some(&next) = path.way.get(jump + 1) else { return Keeps::All };
+        let Some(&next) = path.way.get(jump + 1) else { return ALL_IN_USE };
         let needed = other_edge(function, path.way[jump], next)
             .and_then(|fast| rejoin::needed(function, fast, after(function, call)?));
-        let Some(mut needed) = needed else { return Keeps::All };
+        let Some(mut needed) = needed else { return ALL_IN_USE };
         needed.add(rejoin::read(function, before));
-        if needed.has_vector() {
-            Keeps::All
-        } else if needed.has_general() || acquisition.returns_success {
-            Keeps::General
+        let (keeps, registers) = if needed.has_vector() {
+            (Keeps::All, needed)
+        } else if acquisition.returns_success {
+            (Keeps::General, Registers::ALL)
+        } else if needed.has_general() {
+            (Keeps::General, needed)
         } else {
-            Keeps::Callee
-        }
+            (Keeps::Callee, needed)
+        };
+        // What flags come to be is known then.
+        InUse { keeps, registers, flags: false }
     }
 
     fn cold_call(&mut self, function: &Function, found: Found) {
@@ -485,9 +484,7 @@ impl<'module, 'data> Maker<'module, 'data> {
                 Role::TriesWhole(acquisition) => {
                     operations::attempt(block, call, acquisition.flags)
                 }
-                Role::Unlocks(release) => {
-                    operations::unlock(block, call, release.flags.unwrap_or(0))
-                }
+                Role::Unlocks(_) => operations::unlock(block, call),
                 Role::Locks(acquisition) => {
                     let outcome = if acquisition.returns_success {
                         Outcome::Success
@@ -607,22 +604,39 @@ fn other_edge(function: &Function, jump: usize, next: usize) -> Option<usize> {
     if target == Some(next) { Some(jump + 1) } else { target }
 }
 
-/// What the hook of a release must keep: it goes before the atomic instruction, so all general registers are in use.
-fn released_keeps(function: &Function, path: &FastPath) -> Keeps {
+/// As far as nothing is known. Flags are for those to say who know more.
+const ALL_IN_USE: InUse = InUse { keeps: Keeps::All, registers: Registers::ALL, flags: false };
+
+/// Registers of arguments: each may be one of a cold function's. `rax` has how many of them are vectors.
+const ARGUMENTS: Registers = Registers::of(&[0, 1, 2, 6, 7, 8, 9]);
+
+/// What is in use before a release's atomic instruction.
+fn released_in_use(function: &Function, path: &FastPath) -> InUse {
+    let after = &function.code[path.atomic..function.code.len().min(path.atomic + 16)];
+    let flags = flags_are_used(after);
+    let registers = before_release(function, path).unwrap_or(Registers::ALL);
+    let keeps = if registers.has_vector() { Keeps::All } else { Keeps::General };
+    InUse { keeps, registers, flags }
+}
+
+/// The registers that are in use there, from the call back to the instruction. `None`: that cannot be seen.
+fn before_release(function: &Function, path: &FastPath) -> Option<Registers> {
     let (&call, way) = path.way.split_last().expect("the call is on the way");
-    let mut needed: Registers = rejoin::read(function, way);
-    for (nth, &at) in way.iter().enumerate() {
-        if !fast_path::is_conditional(&function.code[at]) {
-            continue;
-        }
-        let fast = other_edge(function, at, path.way[nth + 1])
-            .and_then(|fast| rejoin::needed(function, fast, after(function, call)?));
-        match fast {
-            Some(fast) => needed.add(fast),
-            None => return Keeps::All,
-        }
+    if fast_path::is_conditional(&function.code[call]) {
+        return None;
     }
-    if needed.has_vector() { Keeps::All } else { Keeps::General }
+    let mut in_use = ARGUMENTS;
+    in_use.add(rejoin::before(&function.code[call], Registers::default()));
+    let mut next = call;
+    for &at in way.iter().rev() {
+        if fast_path::is_conditional(&function.code[at]) {
+            let fast = other_edge(function, at, next)?;
+            in_use.add(rejoin::needed(function, fast, after(function, call)?)?);
+        }
+        in_use = rejoin::before(&function.code[at], in_use);
+        next = at;
+    }
+    Some(rejoin::before(&function.code[path.atomic], in_use))
 }
 
 fn is_whole(module: &Module<'_>, address: u64) -> bool {

@@ -6,11 +6,12 @@
 mod processor;
 
 use iced_x86::{Code, ConditionCode, Encoder, Instruction, MemoryOperand, Mnemonic, Register};
-use lockwright_ledger::inlined::{DEPTH, HOOKS, Hook, Keeps, slot};
+use lockwright_ledger::inlined::{DEPTH, HOOKS, Hook, Keeps, scratch, slot};
 
 use crate::block::Block;
 use crate::function::flags_are_used;
-use crate::operations::{self, Call, Moved, Outcome, Target};
+use crate::operations::{self, Call, InUse, Moved, Outcome, Target};
+use crate::rejoin::{self, Registers};
 use processor::{Processor, State, WORD};
 
 /// Cases of a short test.
@@ -38,9 +39,12 @@ const GENERAL: [Register; 16] = [
     Register::R15,
 ];
 const CALLEE_KEEPS: [usize; 7] = [3, 4, 5, 12, 13, 14, 15];
+const CALLEE_CHANGES: [u8; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
 const RAX: usize = 0;
 const RDX: usize = 2;
 const RSP: usize = 4;
+const RSI: usize = 6;
+const RDI: usize = 7;
 const ALL_HOOKS: [Hook; HOOKS] =
     [Hook::Acquired, Hook::Wants, Hook::Waits, Hook::Got, Hook::GaveUp, Hook::Releases];
 const ALL_KEEPS: [Keeps; 3] = [Keeps::Callee, Keeps::General, Keeps::All];
@@ -60,11 +64,19 @@ struct Bench {
     hooks: Vec<(u64, usize)>,
     /// Functions that return nothing, zero, and one.
     originals: [(u64, usize); 3],
-    forgets_depth: bool,
+    fault: Fault,
+}
+
+/// What is wrong with the code, on purpose.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    Depth,
+    Register,
 }
 
 impl Bench {
-    fn new(seed: u64, forgets_depth: bool) -> Self {
+    fn new(seed: u64, fault: Fault) -> Self {
         let mut processor = Processor::new();
         let exits = [0, 1].map(|number| processor.exit(number));
         // The call of the hook has put one word more there.
@@ -72,19 +84,22 @@ impl Bench {
         let mut hooks = vec![(0, 0); HOOKS * ALL_KEEPS.len()];
         for hook in ALL_HOOKS {
             for keeps in ALL_KEEPS {
-                let stub = processor.stub(up, keeps == Keeps::Callee, keeps != Keeps::All, None);
+                let changes =
+                    if keeps == Keeps::Callee { &CALLEE_CHANGES[..] } else { scratch(hook) };
+                let stub = processor.stub(up, changes, keeps != Keeps::All, None);
                 hooks[slot(hook, keeps)] = stub;
             }
         }
-        let mut original = |rax| processor.stub(up, true, true, Some(rax));
+        let mut original = |rax| processor.stub(up, &CALLEE_CHANGES, true, Some(rax));
         let originals = [original(0x77), original(0x1200), original(0x1201)];
         let rng = fastrand::Rng::with_seed(seed);
-        Self { processor, rng, exits, hooks, originals, forgets_depth }
+        Self { processor, rng, exits, hooks, originals, fault }
     }
 
     fn block(&self) -> Block {
         let mut block = Block::new();
-        block.forgets_depth = self.forgets_depth;
+        block.forgets_depth = self.fault == Fault::Depth;
+        block.forgets_register = self.fault == Fault::Register;
         block
     }
 
@@ -372,11 +387,24 @@ fn atomic_place(bench: &mut Bench) -> Result<(), String> {
     let mut block = bench.block();
     let entry = block.len();
     let moved = Moved { code: &code[..in_place], atomic: place_of_atomic };
-    let keeps_flags = flags_are_used(&code[place_of_atomic..]);
+    // What is in use at the end, besides what the instructions after the hook read.
+    let numbers: Vec<_> =
+        CALLEE_CHANGES.into_iter().filter(|_| keeps != Keeps::Callee && bench.rng.bool()).collect();
+    let at_end = Registers::of(&numbers);
+    let after_hook = &code[place_of_atomic + usize::from(acquires)..];
+    let registers = after_hook.iter().rev().fold(at_end, |mut in_use, instruction| {
+        in_use.add(at_end);
+        rejoin::before(instruction, in_use)
+    });
+    let in_use = InUse {
+        keeps,
+        registers: if keeps == Keeps::Callee { Registers::default() } else { registers },
+        flags: !acquires && flags_are_used(&code[place_of_atomic..]),
+    };
     let made = if acquires {
-        operations::acquire(&mut block, moved, flags, keeps)
+        operations::acquire(&mut block, moved, flags, in_use)
     } else {
-        operations::release(&mut block, moved, flags, keeps, keeps_flags)
+        operations::release(&mut block, moved, in_use)
     };
     if made.is_err() {
         return Ok(());
@@ -408,7 +436,7 @@ fn atomic_place(bench: &mut Bench) -> Result<(), String> {
     let [(hook, kept, record)] = called[..] else {
         let has_failed = acquires && called.is_empty();
         return if has_failed {
-            compare(&expected, &after, Keeps::All).or_else(|what| wrong(&what))
+            compare(&expected, &after, Keeps::All, Registers::ALL).or_else(|what| wrong(&what))
         } else {
             wrong("hooks")
         };
@@ -417,16 +445,29 @@ fn atomic_place(bench: &mut Bench) -> Result<(), String> {
     if hook != Some(wanted) || kept != keeps || record.count != 1 {
         return wrong("the hook");
     }
-    if record.rdi != address || record.rsi as u32 != flags || record.word != native + 5 {
+    let has_flags = !acquires || record.rsi as u32 == flags;
+    if record.rdi != address || !has_flags || record.word != native + 5 {
         return wrong("the hook's arguments");
     }
-    compare(&expected, &after, keeps).or_else(|what| wrong(&what))
+    let mut kept = Registers::ALL;
+    if keeps != Keeps::Callee {
+        let set: &[u8] = if acquires { &[RSI as u8, RDI as u8] } else { &[RDI as u8] };
+        kept = kept.without(Registers::of(&[scratch(wanted), set].concat()));
+        kept.add(at_end);
+    }
+    compare(&expected, &after, keeps, kept).or_else(|what| wrong(&what))
 }
 
-/// Compares what is in use after a hook that keeps so much.
-fn compare(expected: &State, after: &State, keeps: Keeps) -> Result<(), String> {
+/// Compares what is in use after a hook that keeps so much, of registers that callees need not keep only `kept`.
+fn compare(
+    expected: &State,
+    after: &State,
+    keeps: Keeps,
+    kept: Registers,
+) -> Result<(), String> {
     for (number, register) in GENERAL.iter().enumerate() {
-        let is_kept = keeps != Keeps::Callee || CALLEE_KEEPS.contains(&number);
+        let is_kept = CALLEE_KEEPS.contains(&number)
+            || keeps != Keeps::Callee && kept.has_number(number as u8);
         if is_kept && expected.registers[number] != after.registers[number] {
             return Err(format!("{register:?}"));
         }
@@ -496,7 +537,7 @@ fn call_place(bench: &mut Bench) -> Result<(), String> {
             (None, succeeds.then_some(Hook::Acquired))
         }
         _ => {
-            operations::unlock(&mut block, call, flags);
+            operations::unlock(&mut block, call);
             (Some(Hook::Releases), None)
         }
     };
@@ -531,7 +572,8 @@ fn call_place(bench: &mut Bench) -> Result<(), String> {
         if record.word != native + 5 && !returns_elsewhere {
             return wrong("the site");
         }
-        let are_right = record.rdi == state.registers[7] && record.rsi as u32 == flags;
+        let has_flags = *hook == Some(Hook::Releases) || record.rsi as u32 == flags;
+        let are_right = record.rdi == state.registers[RDI] && has_flags;
         if hook.is_some() && !are_right {
             return wrong("a hook's arguments");
         }
@@ -555,18 +597,25 @@ fn try_all(mut bench: Bench, case: fn(&mut Bench) -> Result<(), String>) -> Resu
 
 #[test]
 fn atomic_instructions_do_the_same_in_the_block() {
-    try_all(Bench::new(1, false), atomic_place).unwrap();
+    try_all(Bench::new(1, Fault::None), atomic_place).unwrap();
 }
 
 #[test]
 fn calls_do_the_same_in_the_block() {
-    try_all(Bench::new(2, false), call_place).unwrap();
+    try_all(Bench::new(2, Fault::None), call_place).unwrap();
 }
 
 /// The planted fault: operands on the stack are moved as they are.
 #[test]
 fn a_forgotten_depth_of_the_stack_is_found() {
-    let found = try_all(Bench::new(1, true), atomic_place);
+    let found = try_all(Bench::new(1, Fault::Depth), atomic_place);
+    assert!(found.is_err(), "the fault was not found");
+}
+
+/// The planted fault: one register that is in use is not kept.
+#[test]
+fn a_forgotten_register_is_found() {
+    let found = try_all(Bench::new(1, Fault::Register), atomic_place);
     assert!(found.is_err(), "the fault was not found");
 }
 

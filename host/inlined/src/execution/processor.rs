@@ -195,11 +195,11 @@ impl Processor {
     }
 
     /// A function that records its arguments, the stack pointer and the word above it at a distance, and changes all registers that it
-    /// may: general ones, and vectors. Its address, and the number of its record. `rax` is set if it is given.
+    /// may: these general ones, and vectors. Its address, and the number of its record. `rax` is set if it is given.
     pub fn stub(
         &mut self,
         up: i32,
-        general: bool,
+        changes: &[u8],
         vectors: bool,
         rax: Option<u64>,
     ) -> (u64, usize) {
@@ -221,14 +221,12 @@ impl Processor {
         self.emit(&up.to_le_bytes());
         self.store(0, record + 56);
         self.load(0, SCRATCH);
-        if general {
-            for register in [0, 1, 2, 6, 7, 8, 9, 10, 11_u8] {
-                // mov r, imm
-                let rex = 0x48 | (register >> 3);
-                self.emit(&[rex, 0xb8 | (register & 7)]);
-                let number = 0x5a5a_0000_0000_0000 | u64::from(register) << 8 | number as u64;
-                self.emit(&number.to_le_bytes());
-            }
+        for &register in changes {
+            // mov r, imm
+            let rex = 0x48 | (register >> 3);
+            self.emit(&[rex, 0xb8 | (register & 7)]);
+            let number = 0x5a5a_0000_0000_0000 | u64::from(register) << 8 | number as u64;
+            self.emit(&number.to_le_bytes());
         }
         if vectors {
             for vector in 0..16_u8 {

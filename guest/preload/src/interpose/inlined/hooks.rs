@@ -1,7 +1,7 @@
 //! What blocks of code call where a lock is taken or released: the report of it, between registers of the program.
 //!
 //! A block comes from the middle of a function, where any register may have a value that is still needed. How many have,
-//! the table says for each place ([`Keeps`]); each hook has an entry for each answer. The entries' unwind tables lead
+//! the table says for each place ([`Keeps`]); each hook has an entry for each answer. What runs most often has [short ways](short_ways). The entries' unwind tables lead
 //! past the block, to the place.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count};
@@ -289,9 +289,9 @@ extern "C-unwind" fn taken(lock: u64, flags: u32, site: u64, stack: *const u64, 
 }
 
 /// [`Hook::Releases`] under lockdep alone.
-extern "C-unwind" fn given(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+extern "C-unwind" fn given(lock: u64, none: u32, site: u64, stack: *const u64, rbp: u64) {
     if !user_locks::releases_innermost(lock) {
-        releases(lock, flags, site, stack, rbp);
+        releases(lock, none, site, stack, rbp);
     }
 }
 
@@ -316,6 +316,6 @@ extern "C-unwind" fn gave_up(lock: u64, _flags: u32, site: u64, _stack: *const u
 }
 
 /// [`Hook::Releases`].
-extern "C-unwind" fn releases(lock: u64, _flags: u32, site: u64, _stack: *const u64, _rbp: u64) {
+extern "C-unwind" fn releases(lock: u64, _none: u32, site: u64, _stack: *const u64, _rbp: u64) {
     steps::release(lock, site);
 }
