@@ -142,12 +142,7 @@ const ROWS: &[Row] = &[
     ("parking_lot", "RawRwLock", "try_lock_upgradable_slow", Tries(tried(UPGRADABLE))),
     ("parking_lot", "RawRwLock", "unlock_shared_slow", Wakes(release(Subtract))),
     ("parking_lot", "RawRwLock", "unlock_exclusive_slow", Wakes(release(CompareExchange))),
-    (
-        "parking_lot",
-        "RawRwLock",
-        "unlock_upgradable_slow",
-        Wakes(release(CompareExchange)),
-    ),
+    ("parking_lot", "RawRwLock", "unlock_upgradable_slow", Wakes(release(CompareExchange))),
     ("parking_lot", "RawRwLock", "lock_shared", Locks(plain(READER))),
     ("parking_lot", "RawRwLock", "lock_shared_recursive", Locks(plain(flag::READ))),
     ("parking_lot", "RawRwLock", "lock_exclusive", Locks(plain(WRITER))),
@@ -162,12 +157,7 @@ const ROWS: &[Row] = &[
     ("parking_lot", "RawRwLock", "try_lock_exclusive_until", Locks(timed(WRITER))),
     ("parking_lot", "RawRwLock", "unlock_shared", Unlocks(release(Subtract))),
     ("parking_lot", "RawRwLock", "unlock_exclusive", Unlocks(release(CompareExchange))),
-    (
-        "parking_lot",
-        "RawRwLock",
-        "unlock_upgradable",
-        Unlocks(release(CompareExchange)),
-    ),
+    ("parking_lot", "RawRwLock", "unlock_upgradable", Unlocks(release(CompareExchange))),
 ];
 
 /// What the function is for that has this symbol.

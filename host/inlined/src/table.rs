@@ -346,9 +346,8 @@ impl<'module, 'data> Maker<'module, 'data> {
             return;
         }
         let in_use = released_in_use(function, path);
-        let placed = self.place(function, path.atomic, |block, moved| {
-            operations::release(block, moved, in_use)
-        });
+        let placed = self
+            .place(function, path.atomic, |block, moved| operations::release(block, moved, in_use));
         if placed.is_ok() {
             self.keeps[in_use.keeps as usize] += 1;
         }

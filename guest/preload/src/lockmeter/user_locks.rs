@@ -2,17 +2,19 @@
 //! itself: there is nothing to call, and no way to look up its holder.
 
 use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_engines::lockdep::Ident;
-use lockwright_engines::lockmeter::{MeterThread, Pending};
+use lockwright_engines::lockmeter::{MeterThread, Pending, key};
 use lockwright_ledger::rows::mode;
 
-use super::meter::prepare;
+use super::meter::{SAMPLE, WHAT, prepare};
 use super::spots::{spot, subject};
 use super::target::Target;
-use super::{hold, record, tls, wait};
+use super::{clock, hold, record, rwlock, tls, wait};
 use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
+use crate::lock_id::unstamped;
 
 /// `lockwright_acquire`.
 ///
@@ -45,6 +47,40 @@ fn begin(thread: &mut MeterThread, lock: u64, ident: Ident, flags: u32, site: u6
     } else {
         thread.reserve(lock, spot.cell, spot.trial, mode != 0);
     }
+}
+
+/// The lock has been taken at once, which was no try, where this thread has taken such a lock before. False: nothing was done.
+#[inline(always)]
+pub fn taken_known(lock: u64, flags: u32, site: u64) -> bool {
+    let Some(ident) = unstamped::find(lock) else { return false };
+    let mode = if flags & flag::READ != 0 { mode::READ } else { 0 };
+    let key = key(ident.0 & WHAT.load(Relaxed), mode, site);
+    let Some((thread, cell)) = tls::own_with(|meter| meter.known(key)) else { return false };
+    if !thread.is_idle() && thread.position_of(lock).is_some() {
+        return false;
+    }
+    let sample = SAMPLE.load(Relaxed);
+    if mode == 0 && sample == 1 && clock::is_enough() {
+        // Counted with its release.
+        thread.acquired_uncounted(lock, cell, clock::tsc());
+        return true;
+    }
+    cell.begin();
+    let since = if thread.is_timed(sample) { clock::now() } else { 0 };
+    match mode {
+        0 => thread.acquired(lock, cell, since),
+        _ => thread.acquired_shared(lock, cell, since),
+    }
+    true
+}
+
+/// The lock is about to be released.
+#[inline(always)]
+pub fn releases(lock: u64) {
+    match tls::own_with(|meter| meter.innermost_uncounted(lock)) {
+        Some(_) => hold::release::<true>(lock, || 0),
+        None => rwlock::release(lock, || 0),
+    };
 }
 
 /// The calling thread has announced the lock's acquisition.

@@ -459,12 +459,7 @@ fn atomic_place(bench: &mut Bench) -> Result<(), String> {
 }
 
 /// Compares what is in use after a hook that keeps so much, of registers that callees need not keep only `kept`.
-fn compare(
-    expected: &State,
-    after: &State,
-    keeps: Keeps,
-    kept: Registers,
-) -> Result<(), String> {
+fn compare(expected: &State, after: &State, keeps: Keeps, kept: Registers) -> Result<(), String> {
     for (number, register) in GENERAL.iter().enumerate() {
         let is_kept = CALLEE_KEEPS.contains(&number)
             || keeps != Keeps::Callee && kept.has_number(number as u8);

@@ -113,7 +113,8 @@ impl ThreadState {
             reserved: 0,
         };
         // SAFETY: the cache belongs to this thread, and only the thread and its signal handlers touch it.
-        let slot = unsafe { &mut *(self.row.cache as *mut Cache) }.repeats.slot(kept.addr, kept.site);
+        let slot =
+            unsafe { &mut *(self.row.cache as *mut Cache) }.repeats.slot(kept.addr, kept.site);
         *slot = Repeated { addr: 0, ..kept };
         compiler_fence(SeqCst);
         slot.addr = kept.addr;

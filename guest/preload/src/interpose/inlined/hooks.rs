@@ -171,6 +171,31 @@ entries!(
     given
 );
 
+entries!(
+    "lockwright_inlined_metered",
+    "lockwright_inlined_metered_g",
+    "lockwright_inlined_metered_a",
+    metered
+);
+entries!(
+    "lockwright_inlined_unmetered",
+    "lockwright_inlined_unmetered_g",
+    "lockwright_inlined_unmetered_a",
+    unmetered
+);
+entries!(
+    "lockwright_inlined_taken_by_both",
+    "lockwright_inlined_taken_by_both_g",
+    "lockwright_inlined_taken_by_both_a",
+    taken_by_both
+);
+entries!(
+    "lockwright_inlined_given_by_both",
+    "lockwright_inlined_given_by_both_g",
+    "lockwright_inlined_given_by_both_a",
+    given_by_both
+);
+
 unsafe extern "C" {
     fn lockwright_inlined_acquired();
     fn lockwright_inlined_acquired_g();
@@ -190,6 +215,12 @@ unsafe extern "C" {
     fn lockwright_inlined_releases();
     fn lockwright_inlined_releases_g();
     fn lockwright_inlined_releases_a();
+    fn lockwright_inlined_metered();
+    fn lockwright_inlined_metered_g();
+    fn lockwright_inlined_metered_a();
+    fn lockwright_inlined_unmetered();
+    fn lockwright_inlined_unmetered_g();
+    fn lockwright_inlined_unmetered_a();
 }
 
 /// The table that a block begins with: each hook's entries where the table's layout has them.
@@ -229,12 +260,26 @@ pub fn slots() -> [u64; SLOTS] {
             ],
         ),
     ];
-    // Where lockdep alone runs, what it does most often comes first.
-    let checked = [(Hook::Acquired, short_ways::TAKES), (Hook::Releases, short_ways::RELEASES)];
-    let is_checked_only = lockdep::is_wanted() && !lockmeter::is_wanted();
-    let checked = checked.into_iter().take(if is_checked_only { 2 } else { 0 });
+    // What is done most often has ways of its own, by what runs.
+    let (takes, releases) = match (lockdep::is_wanted(), lockmeter::is_wanted()) {
+        (true, false) => (short_ways::TAKES, short_ways::RELEASES),
+        (true, true) => (short_ways::TAKES_METERED, short_ways::RELEASES_METERED),
+        (false, _) => (
+            [
+                lockwright_inlined_metered as Entry,
+                lockwright_inlined_metered_g,
+                lockwright_inlined_metered_a,
+            ],
+            [
+                lockwright_inlined_unmetered as Entry,
+                lockwright_inlined_unmetered_g,
+                lockwright_inlined_unmetered_a,
+            ],
+        ),
+    };
+    let often = [(Hook::Acquired, takes), (Hook::Releases, releases)];
     let mut slots = [0; SLOTS];
-    for (hook, entries) in all.into_iter().chain(checked) {
+    for (hook, entries) in all.into_iter().chain(often) {
         for (keeps, entry) in [Keeps::Callee, Keeps::General, Keeps::All].into_iter().zip(entries) {
             slots[slot(hook, keeps)] = entry as *const () as u64;
         }
@@ -293,6 +338,42 @@ extern "C-unwind" fn given(lock: u64, none: u32, site: u64, stack: *const u64, r
     if !user_locks::releases_innermost(lock) {
         releases(lock, none, site, stack, rbp);
     }
+}
+
+/// [`Hook::Acquired`] under lockmeter, after lockdep's short way if that runs.
+extern "C-unwind" fn metered(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+    if flags & flag::TRY == 0 && lockmeter::user_locks::taken_known(lock, flags, site) {
+        return;
+    }
+    if !lockdep::is_wanted() {
+        return acquired(lock, flags, site, stack, rbp);
+    }
+    steps::taken_metered(Call { lock, flags, site, back: Return::at(stack, rbp) });
+}
+
+/// [`Hook::Releases`] under lockmeter, after lockdep's short way if that runs.
+extern "C-unwind" fn unmetered(lock: u64, _none: u32, _site: u64, _stack: *const u64, _rbp: u64) {
+    lockmeter::user_locks::releases(lock);
+}
+
+/// [`Hook::Acquired`] under both, where lockdep's short way is not enough.
+extern "C-unwind" fn taken_by_both(lock: u64, flags: u32, site: u64, stack: *const u64, rbp: u64) {
+    let back = Return::at(stack, rbp);
+    // SAFETY: the place's call, which has not returned.
+    let is_known =
+        flags & flag::TRY == 0 && unsafe { user_locks::taken_known(lock, flags, site, back) };
+    match is_known {
+        true => metered(lock, flags, site, stack, rbp),
+        false => acquired(lock, flags, site, stack, rbp),
+    }
+}
+
+/// [`Hook::Releases`] under both, where lockdep's short way is not enough.
+extern "C-unwind" fn given_by_both(lock: u64, _none: u32, _site: u64, _: *const u64, _rbp: u64) {
+    if !user_locks::releases_innermost(lock) {
+        user_locks::release_if_held(lock);
+    }
+    lockmeter::user_locks::releases(lock);
 }
 
 /// [`Hook::Wants`].

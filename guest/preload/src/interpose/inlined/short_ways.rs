@@ -11,14 +11,23 @@ use lockwright_ledger::rows::{Held, Thread};
 
 use crate::lock_id::unstamped::ERA;
 
-/// A way: if it comes to an end it returns, and from its label 2 it goes on to `$long`.
+/// A way: if it comes to its end it does `$then`, and from its label 2 it goes on to `$long`.
 macro_rules! way {
-    ($name:literal, $long:literal, $way:expr) => {
+    ($name:literal, $then:literal, $long:literal, $way:expr) => {
         concat!(
-            ".globl ", $name, "\n.hidden ", $name, "\n.p2align 5\n", $name, ":\n",
+            ".globl ",
+            $name,
+            "\n.hidden ",
+            $name,
+            "\n.p2align 5\n",
+            $name,
+            ":\n",
             ".cfi_startproc\n.cfi_def_cfa rsp, {depth} + 16\n",
             $way,
-            "ret\n2:\njmp ", $long, "\n.cfi_endproc",
+            $then,
+            "\n2:\njmp ",
+            $long,
+            "\n.cfi_endproc",
         )
     };
 }
@@ -69,9 +78,27 @@ macro_rules! releases_innermost {
 }
 
 global_asm!(
-    way!("lockwright_inlined_again", "lockwright_inlined_taken", takes_again!()),
-    way!("lockwright_inlined_again_g", "lockwright_inlined_taken_g", takes_again!()),
-    way!("lockwright_inlined_again_a", "lockwright_inlined_taken_a", takes_again!()),
+    way!("lockwright_inlined_again", "ret", "lockwright_inlined_taken", takes_again!()),
+    way!("lockwright_inlined_again_g", "ret", "lockwright_inlined_taken_g", takes_again!()),
+    way!("lockwright_inlined_again_a", "ret", "lockwright_inlined_taken_a", takes_again!()),
+    way!(
+        "lockwright_inlined_again_metered",
+        "jmp lockwright_inlined_metered",
+        "lockwright_inlined_taken_by_both",
+        takes_again!()
+    ),
+    way!(
+        "lockwright_inlined_again_metered_g",
+        "jmp lockwright_inlined_metered_g",
+        "lockwright_inlined_taken_by_both_g",
+        takes_again!()
+    ),
+    way!(
+        "lockwright_inlined_again_metered_a",
+        "jmp lockwright_inlined_metered_a",
+        "lockwright_inlined_taken_by_both_a",
+        takes_again!()
+    ),
     depth = const DEPTH,
     top = const offset_of!(Thread, held.top),
     limit = const offset_of!(Thread, held.limit),
@@ -92,9 +119,27 @@ global_asm!(
 );
 
 global_asm!(
-    way!("lockwright_inlined_innermost", "lockwright_inlined_given", releases_innermost!()),
-    way!("lockwright_inlined_innermost_g", "lockwright_inlined_given_g", releases_innermost!()),
-    way!("lockwright_inlined_innermost_a", "lockwright_inlined_given_a", releases_innermost!()),
+    way!("lockwright_inlined_innermost", "ret", "lockwright_inlined_given", releases_innermost!()),
+    way!("lockwright_inlined_innermost_g", "ret", "lockwright_inlined_given_g", releases_innermost!()),
+    way!("lockwright_inlined_innermost_a", "ret", "lockwright_inlined_given_a", releases_innermost!()),
+    way!(
+        "lockwright_inlined_innermost_metered",
+        "jmp lockwright_inlined_unmetered",
+        "lockwright_inlined_given_by_both",
+        releases_innermost!()
+    ),
+    way!(
+        "lockwright_inlined_innermost_metered_g",
+        "jmp lockwright_inlined_unmetered_g",
+        "lockwright_inlined_given_by_both_g",
+        releases_innermost!()
+    ),
+    way!(
+        "lockwright_inlined_innermost_metered_a",
+        "jmp lockwright_inlined_unmetered_a",
+        "lockwright_inlined_given_by_both_a",
+        releases_innermost!()
+    ),
     depth = const DEPTH,
     top = const offset_of!(Thread, held.top),
     addr = const offset_of!(Held, addr),
@@ -106,9 +151,15 @@ unsafe extern "C" {
     fn lockwright_inlined_again();
     fn lockwright_inlined_again_g();
     fn lockwright_inlined_again_a();
+    fn lockwright_inlined_again_metered();
+    fn lockwright_inlined_again_metered_g();
+    fn lockwright_inlined_again_metered_a();
     fn lockwright_inlined_innermost();
     fn lockwright_inlined_innermost_g();
     fn lockwright_inlined_innermost_a();
+    fn lockwright_inlined_innermost_metered();
+    fn lockwright_inlined_innermost_metered_g();
+    fn lockwright_inlined_innermost_metered_a();
 }
 
 /// An entry of a hook.
@@ -119,8 +170,19 @@ pub const TAKES: [Entry; 3] =
     [lockwright_inlined_again, lockwright_inlined_again_g, lockwright_inlined_again_a];
 
 /// Where the lock that is released may be the innermost.
-pub const RELEASES: [Entry; 3] = [
-    lockwright_inlined_innermost,
-    lockwright_inlined_innermost_g,
-    lockwright_inlined_innermost_a,
+pub const RELEASES: [Entry; 3] =
+    [lockwright_inlined_innermost, lockwright_inlined_innermost_g, lockwright_inlined_innermost_a];
+
+/// As [`TAKES`], where lockmeter runs, too.
+pub const TAKES_METERED: [Entry; 3] = [
+    lockwright_inlined_again_metered,
+    lockwright_inlined_again_metered_g,
+    lockwright_inlined_again_metered_a,
+];
+
+/// As [`RELEASES`], where lockmeter runs, too.
+pub const RELEASES_METERED: [Entry; 3] = [
+    lockwright_inlined_innermost_metered,
+    lockwright_inlined_innermost_metered_g,
+    lockwright_inlined_innermost_metered_a,
 ];
