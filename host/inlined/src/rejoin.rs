@@ -135,20 +135,70 @@ pub fn needed(function: &Function, fast: usize, after_call: Option<usize>) -> Op
     Some(needed)
 }
 
-/// What is in use before an instruction, by what is after it.
-pub fn before(instruction: &iced_x86::Instruction, after: Registers) -> Registers {
-    let mut info = InstructionInfoFactory::new();
-    let (mut read, mut written) = (Registers::default(), Registers::default());
-    for used in info.info(instruction).used_registers() {
+/// Those of some registers that may be read from an instruction on before they are written. At calls and where the function ends all
+/// may be, and whatever cannot be followed may read all.
+pub fn may_be_read(function: &Function, from: usize, registers: Registers) -> Registers {
+    let mut read = Registers::default();
+    let mut open = vec![(from, registers)];
+    let mut seen = BTreeMap::<usize, Registers>::new();
+    let mut steps = 0;
+    while let Some((at, left)) = open.pop() {
+        let left = left.without(read);
+        // What was asked about here before is asked about no more.
+        let asked = seen.entry(at).or_default();
+        let left = left.without(*asked);
+        asked.add(left);
+        if left == Registers::default() {
+            continue;
+        }
+        steps += 1;
+        let Some(instruction) = function.code.get(at).filter(|_| steps <= MOST_STEPS) else {
+            return registers;
+        };
+        let after = before(instruction, Registers::default());
+        read.add(left.without(left.without(after)));
+        match instruction.flow_control() {
+            // It traps.
+            FlowControl::Exception => continue,
+            FlowControl::Next
+            | FlowControl::ConditionalBranch
+            | FlowControl::UnconditionalBranch => {}
+            _ => {
+                read.add(left);
+                continue;
+            }
+        }
+        let left = left.without(read).without(written_by(instruction));
+        match next(function, at) {
+            Some(following) => open.extend(following.into_iter().map(|next| (next, left))),
+            None => read.add(left),
+        }
+    }
+    read
+}
+
+/// The registers of which an instruction leaves nothing.
+fn written_by(instruction: &iced_x86::Instruction) -> Registers {
+    let mut written = Registers::default();
+    for used in InstructionInfoFactory::new().info(instruction).used_registers() {
         if used.access() == OpAccess::Write && is_all_of(used.register()) {
             written.note(used.register());
         }
+    }
+    written
+}
+
+/// What is in use before an instruction, by what is after it.
+pub fn before(instruction: &iced_x86::Instruction, after: Registers) -> Registers {
+    let mut info = InstructionInfoFactory::new();
+    let mut read = Registers::default();
+    for used in info.info(instruction).used_registers() {
         let is_read = !matches!(used.access(), OpAccess::Write | OpAccess::NoMemAccess);
         if is_read && !is_zeroing(instruction) {
             read.note(used.register());
         }
     }
-    let mut before = after.without(written);
+    let mut before = after.without(written_by(instruction));
     before.add(read);
     before
 }

@@ -429,7 +429,7 @@ impl<'module, 'data> Maker<'module, 'data> {
         }
         let Some(&next) = path.way.get(jump + 1) else { return ALL_IN_USE };
         let needed = other_edge(function, path.way[jump], next)
-            .and_then(|fast| rejoin::needed(function, fast, after(function, call)?));
+            .and_then(|fast| needed(function, fast, call));
         let Some(mut needed) = needed else { return ALL_IN_USE };
         needed.add(rejoin::read(function, before));
         let (keeps, registers) = if needed.has_vector() {
@@ -597,6 +597,12 @@ fn after(function: &Function, call: usize) -> Option<Option<usize>> {
     Some(None)
 }
 
+/// What the fast way needs, from an instruction on, if the cold one has this call.
+fn needed(function: &Function, fast: usize, call: usize) -> Option<Registers> {
+    let needed = rejoin::needed(function, fast, after(function, call)?)?;
+    Some(rejoin::may_be_read(function, fast, needed))
+}
+
 /// Where a conditional jump goes if it does not go to the next instruction of a way.
 fn other_edge(function: &Function, jump: usize, next: usize) -> Option<usize> {
     let target = function.at(function.code[jump].near_branch_target());
@@ -630,7 +636,7 @@ fn before_release(function: &Function, path: &FastPath) -> Option<Registers> {
     for &at in way.iter().rev() {
         if fast_path::is_conditional(&function.code[at]) {
             let fast = other_edge(function, at, next)?;
-            in_use.add(rejoin::needed(function, fast, after(function, call)?)?);
+            in_use.add(needed(function, fast, call)?);
         }
         in_use = rejoin::before(&function.code[at], in_use);
         next = at;

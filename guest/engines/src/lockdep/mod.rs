@@ -42,6 +42,7 @@ pub use self::recorder::{
     ASK, Interpreter, Makers, Origin, Place, Places, Round, SharedPlace, Sharing,
 };
 pub use self::thread::{
-    Cache, Chain, DEBUG_LOCKDEP, Folded, FutexWait, INDEX_MASK, INDEX_SHIFT, Interrupted, MaskCall,
-    Probe, Repeated, Section, Stretch, ThreadRow, ThreadState, Tried, recursions,
+    Cache, Chain, DEBUG_LOCKDEP, ERAS_APART, Folded, FutexWait, INDEX_MASK, INDEX_SHIFT,
+    Interrupted, MIX, MaskCall, Probe, Repeated, Section, Stretch, ThreadRow, ThreadState, Tried,
+    recursions,
 };

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
-use lockwright_engines::lockdep::Ident;
+use lockwright_engines::lockdep::{ERAS_APART, Ident};
 
 use super::side_table::SideTable;
 use crate::recorder::state;
@@ -11,7 +11,8 @@ use crate::recorder::state;
 #[unsafe(link_section = "lockwright_forked")]
 pub(super) static UNSTAMPED: Unstamped = Unstamped(SideTable::new());
 
-/// How often one of them, or a place where such are taken, has ceased to be what it was. What is kept of them is for one era.
+/// Has changed as often as one of them, or a place where such are taken, has ceased to be what it was. What is kept of them is for
+/// one era.
 #[unsafe(link_section = "lockwright_forked")]
 pub static ERA: AtomicU64 = AtomicU64::new(0);
 
@@ -25,7 +26,7 @@ pub fn era() -> u64 {
 pub fn end_era() {
     // Release pairs with the Acquire in `era`. Whoever uses the memory of a lock that is gone has it from the thread that has
     // forgotten the lock, and so sees this.
-    ERA.fetch_add(1, Release);
+    ERA.fetch_add(ERAS_APART, Release);
 }
 
 /// [`SideTable`], with an era that ends with each change of what is there.

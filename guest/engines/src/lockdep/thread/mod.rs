@@ -24,7 +24,7 @@ pub use self::cache::Cache;
 pub use self::debug_lockdep::{DEBUG_LOCKDEP, MaskCall};
 pub use self::entry::recursions;
 pub use self::monitor::Section;
-pub use self::repeated::{INDEX_MASK, INDEX_SHIFT, Repeated};
+pub use self::repeated::{ERAS_APART, INDEX_MASK, INDEX_SHIFT, MIX, Repeated};
 pub use self::row::ThreadRow;
 pub(crate) use self::row::Wait;
 pub use self::semaphore::Tried;

@@ -29,13 +29,28 @@ pub struct Repeated {
     pub lock: u64,
     /// [`Held::node`], [`Held::mode`] and [`Held::flags`], as one word.
     pub node: u64,
-    /// [`Held::key`] of the lock that is held below it. As that has all that is held and where the thread is, the lock itself is not
-    /// among those.
-    pub below: u64,
-    /// When it was noted: locks that were known by their address may have gone since.
-    pub era: u64,
-    reserved: u64,
+    /// When it is the same again, by [`Repeated::when`].
+    pub when: u64,
+    reserved: [u64; 2],
 }
+
+/// What tells places apart in [`Repeated::when`], and in which slot each is: odd, and of many bits.
+pub const MIX: u32 = 0x3779_b9b1;
+
+impl Repeated {
+    /// A hash of the place, of what is held below the lock, and of an era. What is below is its [`Held::key`]: as that has all that
+    /// is held, and where the thread is, the lock itself is not among those. Eras differ in bits of all ranks ([`ERAS_APART`]).
+    pub const fn when(site: u64, below: u64, era: u64) -> u64 {
+        mixed(site).wrapping_add(below).wrapping_add(era)
+    }
+}
+
+const fn mixed(site: u64) -> u64 {
+    site.wrapping_mul(MIX as u64)
+}
+
+/// What is added to the number of an era for the next. Locks that were known by their address may have gone when it ends.
+pub const ERAS_APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const _: () = assert!(size_of::<Repeated>() == 1 << SHIFT);
 
@@ -46,7 +61,7 @@ const SHIFT: u32 = 6;
 const SLOTS: usize = 1 << INDEX_BITS;
 const INDEX_BITS: u32 = 6;
 
-/// How far the sum of address and site is shifted, and what is left of it then: the offset of the slot. Sites and locks that are
+/// How far the sum of address and mixed site is shifted, and what is left of it then: the offset of the slot. Locks that are
 /// neighbours differ above their lowest two bits.
 pub const INDEX_SHIFT: u32 = SHIFT - 2;
 /// See [`INDEX_SHIFT`].
@@ -62,21 +77,13 @@ pub struct Repeats {
 impl Repeats {
     /// None yet.
     pub const EMPTY: Self = Self {
-        slots: [Repeated {
-            addr: 0,
-            key: 0,
-            site: 0,
-            lock: 0,
-            node: 0,
-            below: 0,
-            era: 0,
-            reserved: 0,
-        }; SLOTS],
+        slots: [Repeated { addr: 0, key: 0, site: 0, lock: 0, node: 0, when: 0, reserved: [0; 2] };
+            SLOTS],
     };
 
     /// The slot of an acquisition.
     fn slot(&mut self, addr: u64, site: u64) -> &mut Repeated {
-        let offset = (addr.wrapping_add(site) << INDEX_SHIFT) as u32 & INDEX_MASK;
+        let offset = (addr.wrapping_add(mixed(site)) << INDEX_SHIFT) as u32 & INDEX_MASK;
         &mut self.slots[offset as usize >> SHIFT]
     }
 
@@ -108,9 +115,8 @@ impl ThreadState {
             site: held.site,
             lock: u64::from(held.inst) | u64::from(held.class) << 32,
             node: u64::from(held.node) | u64::from(held.mode) << 32,
-            below,
-            era,
-            reserved: 0,
+            when: Repeated::when(held.site, below, era),
+            reserved: [0; 2],
         };
         // SAFETY: the cache belongs to this thread, and only the thread and its signal handlers touch it.
         let slot =

@@ -5,7 +5,7 @@
 use core::arch::global_asm;
 use core::mem::offset_of;
 
-use lockwright_engines::lockdep::{Cache, INDEX_MASK, INDEX_SHIFT, Repeated};
+use lockwright_engines::lockdep::{Cache, INDEX_MASK, INDEX_SHIFT, MIX, Repeated};
 use lockwright_ledger::inlined::DEPTH;
 use lockwright_ledger::rows::{Held, Thread};
 
@@ -38,27 +38,45 @@ macro_rules! way {
 /// [`ThreadState::reserve_in`]: lockwright_engines::lockdep::ThreadState::reserve_in
 /// [`ThreadState::acquired`]: lockwright_engines::lockdep::ThreadState::acquired
 macro_rules! takes_again {
-    () => {
+    // No vector register is in use.
+    (by vectors) => {
+        takes_again!(
+            "movups xmm0, [r10 + {repeats} + {key}]"
+            "movups xmm1, [r10 + {repeats} + {lock}]"
+            "movups [rcx + {key}], xmm0"
+            "movups [rcx + {lock}], xmm1"
+        )
+    };
+    (by words) => {
+        takes_again!(
+            "mov r11, [r10 + {repeats} + {key}]" "mov [rcx + {key}], r11"
+            "mov r11, [r10 + {repeats} + {site}]" "mov [rcx + {site}], r11"
+            "mov r11, [r10 + {repeats} + {lock}]" "mov [rcx + {lock}], r11"
+            "mov r11, [r10 + {repeats} + {node}]" "mov [rcx + {node}], r11"
+        )
+    };
+    ($($copies:literal)*) => {
         concat!(
             "mov rax, [rip + lockwright_thread@GOTTPOFF]\nmov rax, fs:[rax]\n",
             "mov rcx, [rax + {top}]\ncmp rcx, [rax + {limit}]\njae 2f\n",
-            "mov r11, [rsp + {depth} + 8]\n",
+            "imul r11, [rsp + {depth} + 8], {mix}\n",
             "lea r10d, [rdi + r11]\nshl r10d, {shift}\nand r10d, {mask}\n",
             "add r10, [rax + {cache}]\n",
             "cmp rdi, [r10 + {repeats} + {addr}]\njne 2f\n",
-            "cmp r11, [r10 + {repeats} + {site}]\njne 2f\n",
-            "mov r11, [rcx + {key}]\ncmp r11, [r10 + {repeats} + {below}]\njne 2f\n",
-            "mov r11, [rip + {ERA}]\ncmp r11, [r10 + {repeats} + {era}]\njne 2f\n",
+            "add r11, [rcx + {key}]\nadd r11, [rip + {ERA}]\n",
+            "cmp r11, [r10 + {repeats} + {when}]\njne 2f\n",
             "add rcx, {held}\nmov [rax + {top}], rcx\n",
-            "mov r11, [r10 + {repeats} + {key}]\nmov [rcx + {key}], r11\n",
-            "mov r11, [r10 + {repeats} + {site}]\nmov [rcx + {site}], r11\n",
-            "mov r11, [r10 + {repeats} + {lock}]\nmov [rcx + {lock}], r11\n",
-            "mov r11, [r10 + {repeats} + {node}]\nmov [rcx + {node}], r11\n",
+            $($copies, "\n",)*
             "inc qword ptr [rax + {acquisitions}]\n",
             "mov [rcx + {addr}], rdi\n",
         )
     };
 }
+
+const _: () = {
+    assert!(offset_of!(Repeated, site) == offset_of!(Repeated, key) + 8);
+    assert!(offset_of!(Repeated, node) == offset_of!(Repeated, lock) + 8);
+};
 
 /// As [`ThreadState::release_innermost`].
 ///
@@ -78,26 +96,26 @@ macro_rules! releases_innermost {
 }
 
 global_asm!(
-    way!("lockwright_inlined_again", "ret", "lockwright_inlined_taken", takes_again!()),
-    way!("lockwright_inlined_again_g", "ret", "lockwright_inlined_taken_g", takes_again!()),
-    way!("lockwright_inlined_again_a", "ret", "lockwright_inlined_taken_a", takes_again!()),
+    way!("lockwright_inlined_again", "ret", "lockwright_inlined_taken", takes_again!(by vectors)),
+    way!("lockwright_inlined_again_g", "ret", "lockwright_inlined_taken_g", takes_again!(by vectors)),
+    way!("lockwright_inlined_again_a", "ret", "lockwright_inlined_taken_a", takes_again!(by words)),
     way!(
         "lockwright_inlined_again_metered",
         "jmp lockwright_inlined_metered",
         "lockwright_inlined_taken_by_both",
-        takes_again!()
+        takes_again!(by vectors)
     ),
     way!(
         "lockwright_inlined_again_metered_g",
         "jmp lockwright_inlined_metered_g",
         "lockwright_inlined_taken_by_both_g",
-        takes_again!()
+        takes_again!(by vectors)
     ),
     way!(
         "lockwright_inlined_again_metered_a",
         "jmp lockwright_inlined_metered_a",
         "lockwright_inlined_taken_by_both_a",
-        takes_again!()
+        takes_again!(by words)
     ),
     depth = const DEPTH,
     top = const offset_of!(Thread, held.top),
@@ -112,8 +130,8 @@ global_asm!(
     site = const offset_of!(Repeated, site),
     lock = const offset_of!(Repeated, lock),
     node = const offset_of!(Repeated, node),
-    below = const offset_of!(Repeated, below),
-    era = const offset_of!(Repeated, era),
+    when = const offset_of!(Repeated, when),
+    mix = const MIX,
     held = const size_of::<Held>(),
     ERA = sym ERA,
 );
