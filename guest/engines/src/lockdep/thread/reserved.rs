@@ -5,14 +5,25 @@ use lockwright_ledger::rows::Held;
 
 use super::entry::{DEAD, change_flags};
 use super::state::ThreadState;
-use crate::held::set_addr;
+use crate::held::{Entry, set_addr};
+
+/// An acquisition of `inst` is under way by this entry.
+fn is_reserved(held: &Held, inst: u32) -> bool {
+    held.addr == 0 && held.inst == inst && held.flags & DEAD == 0
+}
 
 impl ThreadState {
-    /// The reserved entry of instance `inst`, wherever it is.
+    /// The reserved entry of instance `inst`, wherever it is: most often it is the innermost.
+    #[inline(always)]
     fn reserved_entry(&self, inst: u32) -> Option<*mut Held> {
-        let is_reserved =
-            |held: &Held| held.addr == 0 && held.inst == inst && held.flags & DEAD == 0;
-        let i = self.held().rposition(|held| is_reserved(&held))?;
+        // SAFETY: the top is an entry of this thread's own array, or "nothing held".
+        let is_top = !self.is_idle() && is_reserved(&unsafe { Held::load(self.top()) }, inst);
+        if is_top { Some(self.top()) } else { self.reserved_below(inst) }
+    }
+
+    #[cold]
+    fn reserved_below(&self, inst: u32) -> Option<*mut Held> {
+        let i = self.held().rposition(|held| is_reserved(&held, inst))?;
         Some(self.entry(i as u32 + 1))
     }
 

@@ -48,10 +48,18 @@ macro_rules! begins {
     };
 }
 
-/// Keeps the general registers that a function may change.
+/// Keeps the general registers that a function may change; `acquired` and `releases`: except the [`scratch`] ones of these hooks.
+///
+/// [`scratch`]: lockwright_ledger::inlined::scratch
 macro_rules! keeps {
-    () => {
+    (all) => {
         "push rax\npush rcx\npush rdx\npush rdi\npush rsi\npush r8\npush r9\npush r10\npush r11"
+    };
+    (acquired) => {
+        "push rdx\npush rdi\npush rsi\npush r8\npush r9"
+    };
+    (releases) => {
+        "push rax\npush rcx\npush rdx\npush rdi\npush rsi\npush r8\npush r9"
     };
 }
 
@@ -64,8 +72,14 @@ macro_rules! passes {
 
 /// Gives back what was kept.
 macro_rules! gives_back {
-    () => {
+    (all) => {
         "lea rsp, [rbp - 72]\npop r11\npop r10\npop r9\npop r8\npop rsi\npop rdi\npop rdx\npop rcx\npop rax"
+    };
+    (acquired) => {
+        "lea rsp, [rbp - 40]\npop r9\npop r8\npop rsi\npop rdi\npop rdx"
+    };
+    (releases) => {
+        "lea rsp, [rbp - 56]\npop r9\npop r8\npop rsi\npop rdi\npop rdx\npop rcx\npop rax"
     };
 }
 
@@ -76,9 +90,9 @@ macro_rules! ends {
     };
 }
 
-/// The three entries of a hook.
+/// The three entries of a hook, and what the latter two keep.
 macro_rules! entries {
-    ($callee:literal, $general:literal, $all:literal, $to:path) => {
+    ($callee:literal, $general:literal, $all:literal, $to:path, $kept:ident) => {
         global_asm!(
             // All others are dead, or the block keeps them.
             begins!($callee),
@@ -89,15 +103,15 @@ macro_rules! entries {
             ends!(),
 
             begins!($general),
-            keeps!(),
+            keeps!($kept),
             passes!(),
             "and rsp, -16",
             "call {to}",
-            gives_back!(),
+            gives_back!($kept),
             ends!(),
 
             begins!($all),
-            keeps!(),
+            keeps!($kept),
             "sub rsp, {state}",
             "and rsp, -64",
             "cmp byte ptr [rip + {has_xsave}], 0", "je 2f",
@@ -118,7 +132,7 @@ macro_rules! entries {
             "jmp 5f",
             "4:", "fxrstor64 [rsp]",
             "5:",
-            gives_back!(),
+            gives_back!($kept),
             ends!(),
             depth = const DEPTH, state = const STATE, parts = const PARTS,
             has_xsave = sym HAS_XSAVE, to = sym $to
@@ -130,31 +144,42 @@ entries!(
     "lockwright_inlined_acquired",
     "lockwright_inlined_acquired_g",
     "lockwright_inlined_acquired_a",
+    acquired,
     acquired
 );
 entries!(
     "lockwright_inlined_wants",
     "lockwright_inlined_wants_g",
     "lockwright_inlined_wants_a",
-    wants
+    wants,
+    all
 );
 entries!(
     "lockwright_inlined_waits",
     "lockwright_inlined_waits_g",
     "lockwright_inlined_waits_a",
-    waits
+    waits,
+    all
 );
-entries!("lockwright_inlined_got", "lockwright_inlined_got_g", "lockwright_inlined_got_a", got);
+entries!(
+    "lockwright_inlined_got",
+    "lockwright_inlined_got_g",
+    "lockwright_inlined_got_a",
+    got,
+    all
+);
 entries!(
     "lockwright_inlined_gave_up",
     "lockwright_inlined_gave_up_g",
     "lockwright_inlined_gave_up_a",
-    gave_up
+    gave_up,
+    all
 );
 entries!(
     "lockwright_inlined_releases",
     "lockwright_inlined_releases_g",
     "lockwright_inlined_releases_a",
+    releases,
     releases
 );
 
@@ -162,38 +187,44 @@ entries!(
     "lockwright_inlined_taken",
     "lockwright_inlined_taken_g",
     "lockwright_inlined_taken_a",
-    taken
+    taken,
+    acquired
 );
 entries!(
     "lockwright_inlined_given",
     "lockwright_inlined_given_g",
     "lockwright_inlined_given_a",
-    given
+    given,
+    releases
 );
 
 entries!(
     "lockwright_inlined_metered",
     "lockwright_inlined_metered_g",
     "lockwright_inlined_metered_a",
-    metered
+    metered,
+    acquired
 );
 entries!(
     "lockwright_inlined_unmetered",
     "lockwright_inlined_unmetered_g",
     "lockwright_inlined_unmetered_a",
-    unmetered
+    unmetered,
+    releases
 );
 entries!(
     "lockwright_inlined_taken_by_both",
     "lockwright_inlined_taken_by_both_g",
     "lockwright_inlined_taken_by_both_a",
-    taken_by_both
+    taken_by_both,
+    acquired
 );
 entries!(
     "lockwright_inlined_given_by_both",
     "lockwright_inlined_given_by_both_g",
     "lockwright_inlined_given_by_both_a",
-    given_by_both
+    given_by_both,
+    releases
 );
 
 unsafe extern "C" {

@@ -257,9 +257,12 @@ pub fn release_by_any(lock: u64) {
 /// # Safety
 /// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
+    if releases_innermost(lock) {
+        return 0;
+    }
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
-    if thread.is_innermost(lock) || thread.find(lock).is_some() {
+    if thread.find(lock).is_some() {
         watch::released(thread, lock, None);
     } else if let Some(ident) = unstamped::find(lock) {
         // Every acquisition is announced: what nobody holds was not acquired.
