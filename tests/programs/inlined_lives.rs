@@ -1,8 +1,9 @@
-//! Lives of inlined locks: on stacks of threads that have ended, over a fork, and under a handler that unwinds. The first argument
-//! says which.
+//! Lives of inlined locks: on stacks of threads that have ended, in memory that is used again, over a fork, and under a handler that
+//! unwinds. The first argument says which.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::hint::black_box;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 unsafe extern "C" {
@@ -38,6 +39,23 @@ fn stacks() {
             thread::yield_now();
         }
     }
+}
+
+/// Takes a lock thrice at one place, with nothing held.
+#[inline(never)]
+fn thrice(lock: &Mutex<u64>) {
+    (0..3).for_each(|_| *black_box(lock).lock().unwrap() += 1);
+}
+
+/// A hundred locks have the same memory, one after the other, and are taken at the same place.
+fn reborn() {
+    (0..100).for_each(|_| thrice(&Box::new(Mutex::new(0))));
+}
+
+/// One lock is taken as often.
+fn kept() {
+    let lock = Box::new(Mutex::new(0));
+    (0..100).for_each(|_| thrice(&lock));
 }
 
 fn forks() {
@@ -86,6 +104,8 @@ fn main() {
         Some("stacks") => stacks(),
         Some("fork") => forks(),
         Some("profile") => profile(),
+        Some("reborn") => reborn(),
+        Some("kept") => kept(),
         other => panic!("{other:?}"),
     }
     println!("done");

@@ -140,6 +140,16 @@ fn stacks_of_ended_threads_forks_and_handlers_that_unwind() {
     }
 }
 
+/// A thread takes a lock again as it did before: not one that has another's memory.
+#[test]
+fn a_lock_in_the_memory_of_another_is_another() {
+    let program = rust_program("inlined_lives.rs");
+    for command in ["check", "run"] {
+        let locks = |what| under(command, &[] as &[&str], &program).arg(what).run().count("locks");
+        assert_eq!(locks("reborn") - locks("kept"), 99, "{command}");
+    }
+}
+
 /// Where the system does not let code be changed it is as it was, and the report says so.
 #[test]
 fn code_that_must_not_be_changed() {

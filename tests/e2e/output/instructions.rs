@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::harness::{Job, Scratch, due, installed, native, program, tests_dir, under};
+use crate::harness::{
+    Job, Scratch, due, installed, native, program, rust_program, tests_dir, under,
+};
 use crate::kinds::semaphores::python_itself;
 use crate::naming::python_lines::has_lines;
 
@@ -35,6 +37,14 @@ const MORE: [(usize, &str, [f64; 2]); 3] = [
     (7, "blocks_and_a_handler", [17.0, 240.0]),
 ];
 
+/// The loops of `inlined_turns.rs`, and how many instructions a turn takes at most that it does not take natively: under `check`,
+/// `meter` and `run`.
+const MOST_INLINED: [(&str, [f64; 3]); 3] = [
+    ("std_mutexes", [60.0, 245.0, 285.0]),
+    ("std_nested", [120.0, 540.0, 620.0]),
+    ("std_readers", [60.0, 275.0, 315.0]),
+];
+
 /// How the program runs: under a command of the tool with options, or natively.
 type Way<'a> = Option<(&'a str, &'a [&'a str])>;
 
@@ -49,14 +59,14 @@ fn by_callgrind(valgrind: &Path, way: Way<'_>, counts: &Path) -> Job {
     job.args(["--tool=callgrind".as_ref(), "--quiet".as_ref(), out.as_os_str()])
 }
 
-/// Instructions that a turn takes of the loop of this number and name: the median of its further calls.
-fn of_a_turn(valgrind: &Path, way: Way<'_>, number: usize, name: &str) -> f64 {
+/// Instructions that a turn takes of the program's loop of this number and name: the median of its further calls.
+fn of_a_turn(valgrind: &Path, way: Way<'_>, program: &Path, number: usize, name: &str) -> f64 {
     let scratch = Scratch::new();
     let counts = scratch.join("counts");
     let run_by_valgrind = by_callgrind(valgrind, way, &counts)
         // Nothing else is counted, and each call by itself.
         .args([format!("--toggle-collect={name}"), format!("--dump-after={name}")])
-        .arg(program("instructions.c"))
+        .arg(program)
         .args([number.to_string(), FEW.to_string()])
         .args(vec![EACH.to_string(); CALLS])
         .run();
@@ -83,7 +93,7 @@ fn no_turn_takes_more_instructions_than_it_did() {
             [None, Some("check"), Some("meter"), Some("run")].into_iter().zip(most)
         {
             let way = command.map(|command| (command, &[] as &[&str]));
-            let each = of_a_turn(&valgrind, way, number, name);
+            let each = of_a_turn(&valgrind, way, &program("instructions.c"), number, name);
             println!("{name}, {}: {each}", command.unwrap_or("natively"));
             assert!(each <= *most, "{name}, {command:?}: {each} instructions, {most} at most");
             // The count does see the tool.
@@ -97,13 +107,32 @@ fn no_turn_takes_more_instructions_than_it_did() {
 }
 
 #[test]
+fn no_inlined_lock_takes_more_instructions_than_it_did() {
+    let Some(valgrind) = installed(&["valgrind"], "valgrind") else { return };
+    let program = rust_program("inlined_turns.rs");
+    for (number, (name, most)) in MOST_INLINED.into_iter().enumerate() {
+        let alone = of_a_turn(&valgrind, None, &program, number, name);
+        for (command, most) in ["check", "meter", "run"].into_iter().zip(most) {
+            let way = Some((command, &[] as &[&str]));
+            let more = of_a_turn(&valgrind, way, &program, number, name) - alone;
+            println!("{name}, {command}: {alone} and {more}");
+            assert!(more <= most, "{name}, {command}: {more} more instructions, {most} at most");
+            // The count does see the tool.
+            assert!(more >= 30.0, "{name}, {command}: {more}");
+        }
+    }
+}
+
+#[test]
 fn blocks_take_few_more_instructions_than_alone() {
     let Some(valgrind) = installed(&["valgrind"], "valgrind") else { return };
     let options: [&[&str]; 2] = [&[], &["--track-allocations"]];
     for (number, name, most) in MORE {
-        let alone = of_a_turn(&valgrind, None, number, name);
+        let program = program("instructions.c");
+        let alone = of_a_turn(&valgrind, None, &program, number, name);
         for (options, most) in options.into_iter().zip(most) {
-            let more = of_a_turn(&valgrind, Some(("check", options)), number, name) - alone;
+            let way = Some(("check", options));
+            let more = of_a_turn(&valgrind, way, &program, number, name) - alone;
             println!("{name}, {options:?}: {alone} and {more}");
             assert!(more <= most, "{name}, {options:?}: {more} more instructions, {most} at most");
             // The count does see the tool.
