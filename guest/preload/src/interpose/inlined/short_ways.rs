@@ -33,7 +33,8 @@ macro_rules! way {
 }
 
 /// What the thread did the last time at this place, with this lock and the same below it, it does again: its stack of held locks
-/// gets the same entry, in the order of [`ThreadState::reserve_in`] and [`ThreadState::acquired`]. A thread that is not watched has no room there, and no cache.
+/// gets the same entry, in the order of [`ThreadState::reserve_in`] and [`ThreadState::acquired`]. A thread that is not watched has no room there, and no
+/// cache.
 ///
 /// [`ThreadState::reserve_in`]: lockwright_engines::lockdep::ThreadState::reserve_in
 /// [`ThreadState::acquired`]: lockwright_engines::lockdep::ThreadState::acquired
