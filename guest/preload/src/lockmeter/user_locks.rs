@@ -78,7 +78,7 @@ pub fn taken_known(lock: u64, flags: u32, site: u64) -> bool {
 #[inline(always)]
 pub fn releases(lock: u64) {
     match tls::own_with(|meter| meter.innermost_uncounted(lock)) {
-        Some(_) => hold::release::<true>(lock, || 0),
+        Some(_) => hold::release::<true, false>(lock, || 0),
         None => rwlock::release(lock, || 0),
     };
 }
