@@ -26,6 +26,7 @@ mod names;
 mod operations;
 mod place;
 mod pointers;
+mod registers;
 mod rejoin;
 mod table;
 mod unnamed;

@@ -7,7 +7,7 @@ use lockwright_ledger::inlined::{DEPTH, Hook, Keeps, scratch};
 use crate::block::{Block, Label};
 use crate::counts::Reason;
 use crate::place;
-use crate::rejoin::Registers;
+use crate::registers::Registers;
 
 /// What the place's own call adds to the stack.
 const RETURN: i64 = 8;

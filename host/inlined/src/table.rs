@@ -18,7 +18,8 @@ use crate::names::{Acquisition, Atomic, NO_DEADLINE, Release, Role};
 use crate::operations::{self, Call, InUse, Moved, Outcome, Target};
 use crate::place::{self, Taken};
 use crate::pointers;
-use crate::rejoin::{self, Registers};
+use crate::registers::Registers;
+use crate::rejoin;
 use crate::unnamed;
 use crate::values::Value;
 

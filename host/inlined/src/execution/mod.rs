@@ -11,7 +11,8 @@ use lockwright_ledger::inlined::{DEPTH, HOOKS, Hook, Keeps, scratch, slot};
 use crate::block::Block;
 use crate::function::flags_are_used;
 use crate::operations::{self, Call, InUse, Moved, Outcome, Target};
-use crate::rejoin::{self, Registers};
+use crate::registers::Registers;
+use crate::rejoin;
 use processor::{Processor, State, WORD};
 
 /// Cases of a short test.

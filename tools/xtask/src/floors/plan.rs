@@ -191,7 +191,7 @@ pub const CRATES: &[Crate] = &[
             &["block", "function"],
             &["calls", "jump_tables", "landing_pads"],
             &["module"],
-            &["names", "error", "counts"],
+            &["names", "error", "counts", "registers"],
         ],
     },
     // What is known of CPython's structures.

@@ -7,6 +7,7 @@ pub(crate) mod cache;
 mod cond_wait;
 pub(crate) mod debug_lockdep;
 pub(crate) mod entry;
+mod keep_repeated;
 mod monitor;
 mod pin;
 mod repeated;

@@ -4,14 +4,8 @@
 //! It is for locks that are known by their address. The preload library reads this in assembly
 //! (`interpose/inlined/short_ways.rs`); the fields have the names and order of those of [`Held`].
 
-use core::sync::atomic::{Ordering::SeqCst, compiler_fence};
-
 use lockwright_ledger::rows::Held;
 
-use super::cache::Cache;
-use super::debug_lockdep::DEBUG_LOCKDEP;
-use super::state::ThreadState;
-use crate::held::Entry;
 use crate::lockdep::acquire::Ident;
 use crate::lockdep::key;
 
@@ -31,7 +25,7 @@ pub struct Repeated {
     pub node: u64,
     /// When it is the same again, by [`Repeated::when`].
     pub when: u64,
-    reserved: [u64; 2],
+    pub(super) reserved: [u64; 2],
 }
 
 /// What tells places apart in [`Repeated::when`], and in which slot each is: odd, and of many bits.
@@ -82,7 +76,7 @@ impl Repeats {
     };
 
     /// The slot of an acquisition.
-    fn slot(&mut self, addr: u64, site: u64) -> &mut Repeated {
+    pub(super) fn slot(&mut self, addr: u64, site: u64) -> &mut Repeated {
         let offset = (addr.wrapping_add(mixed(site)) << INDEX_SHIFT) as u32 & INDEX_MASK;
         &mut self.slots[offset as usize >> SHIFT]
     }
@@ -93,37 +87,6 @@ impl Repeats {
         for slot in self.slots.iter_mut().filter(|slot| slot.key == nested(slot)) {
             slot.addr = 0;
         }
-    }
-}
-
-impl ThreadState {
-    /// Keeps how the innermost lock was taken, if that is all there is to know: its site is a return address, and it was not
-    /// looked at more closely. `era` is from before its identity was looked up.
-    ///
-    /// Not in a handler: it may have come between the words of what it would overwrite.
-    #[inline(never)]
-    pub fn keep_repeated(&mut self, era: u64) {
-        let top = self.top();
-        // SAFETY: the top is an entry of this thread's own array, above another or "nothing held".
-        let (held, below) = unsafe { (Held::load(top), (*top.sub(1)).key) };
-        if DEBUG_LOCKDEP || self.in_signal() != 0 || held.flags != 0 || held.recursion != 0 {
-            return;
-        }
-        let kept = Repeated {
-            addr: held.addr,
-            key: held.key,
-            site: held.site,
-            lock: u64::from(held.inst) | u64::from(held.class) << 32,
-            node: u64::from(held.node) | u64::from(held.mode) << 32,
-            when: Repeated::when(held.site, below, era),
-            reserved: [0; 2],
-        };
-        // SAFETY: the cache belongs to this thread, and only the thread and its signal handlers touch it.
-        let slot =
-            unsafe { &mut *(self.row.cache as *mut Cache) }.repeats.slot(kept.addr, kept.site);
-        *slot = Repeated { addr: 0, ..kept };
-        compiler_fence(SeqCst);
-        slot.addr = kept.addr;
     }
 }
 
