@@ -185,7 +185,8 @@ fn a_process_of_another_pid_namespace_is_counted() {
 fn a_program_that_was_deleted_has_names() {
     let scratch = Scratch::new();
     let file = scratch.join("upgraded");
-    fs::copy(program("stages.c"), &file).unwrap();
+    // Not by this process: a program that another test starts meanwhile would have the file open for writing.
+    assert!(Command::new("cp").arg(program("stages.c")).arg(&file).status().unwrap().success());
     let mut command = Command::new(&file);
     command.arg(scratch.path()).stdout(Stdio::null());
     let process = Unwatched { child: command.spawn().unwrap(), scratch };

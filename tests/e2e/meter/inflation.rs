@@ -42,8 +42,9 @@ fn no_hold_is_longer_than_by_what_a_pair_costs() {
         let (plain, metered) = (least(&plain)?, least(&metered)?);
         let (pair, planted) = (least(&pairs)?, least(&planted)?);
         let said = format!("native {plain:.0} ns, metered {metered:.0} ns, a pair {pair:.1} ns");
-        // A meter has no pair for nothing: the machine was too busy when that was measured, which is kept.
-        if pair < 1.0 {
+        // A pair reads the clock twice, and that is not had in so little time: the machine was too busy when it was measured,
+        // which is kept.
+        if pair < 4.0 {
             println!("{said}: what a pair costs is not known");
             return Ok(());
         }

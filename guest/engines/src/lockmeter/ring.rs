@@ -108,6 +108,13 @@ impl OwnEvents {
         is_there.then(|| unsafe { ((next - taken as u64) as *mut Event).add(taken) })
     }
 
+    /// The place of the name with which the thread's chunk begins; `None` if it has none.
+    pub(super) fn name_place(&self, ring: &Ring<'_>) -> Option<*mut Event> {
+        let chunk = self.next.load(Relaxed) & !(PAGE as u64 - 1);
+        let is_there = chunk != 0 && !ring.is_overtaken(self.number.load(Relaxed));
+        is_there.then_some(chunk as *mut Event)
+    }
+
     /// The thread takes a chunk.
     pub(super) fn set(&self, chunk: *mut Event, number: u64) {
         self.number.store(number, Relaxed);

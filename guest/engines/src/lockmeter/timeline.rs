@@ -80,11 +80,11 @@ impl MeterThread {
         Kept::Done
     }
 
-    /// Writes the thread's name to what is left of its chunk. A thread without events has no chunk, and a full one names it already.
+    /// Writes the name that the thread has now over that with which its chunk begins. A thread without events has no chunk.
     pub fn keep_name(&mut self, header: &Header, name: [u8; 16], now: u64) {
         let tid = self.row.tid;
         let Some(own) = self.own_waits().map(|own| &own.events) else { return };
-        if let Some(at) = Ring::of(header).and_then(|ring| own.place(&ring)) {
+        if let Some(at) = Ring::of(header).and_then(|ring| own.name_place(&ring)) {
             // SAFETY: an event of a chunk of the thread's, which is accessed by `write` alone.
             unsafe { write(at, &Event::named(tid, name, now)) };
         }
