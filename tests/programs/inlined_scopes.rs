@@ -1,6 +1,10 @@
 //! A thread of `std::thread::scope` takes JOURNAL and then ACCOUNTS. Main takes them in the other order: `after` the scope, `before`
 //! it, or `inside` it, when the thread is about to end but has not been waited for. `nested`: after the scope, and the thread is one
 //! of a scope within it. `plain`: the thread is not scoped, and nobody joins it.
+//!
+//! These can deadlock, though main takes them outside a scope, too. `both`: at the same place before the scope and inside it.
+//! `unscoped`: the thread is created inside, but is not the scope's. `outer`: a thread of the scope creates it in a scope of its
+//! own, but for the outer one, and takes main's part after its own scope.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -38,6 +42,10 @@ fn main() {
     if how == "before" {
         deposit();
     }
+    if how == "both" {
+        // The first time, nobody else knows the locks.
+        (0..2).for_each(|_| deposit());
+    }
     if how == "plain" {
         let _ = thread::spawn(withdraw);
         await_done();
@@ -45,16 +53,25 @@ fn main() {
         thread::scope(|scope| {
             if how == "nested" {
                 scope.spawn(|| thread::scope(|inner| drop(inner.spawn(withdraw))));
+            } else if how == "unscoped" {
+                let _ = thread::spawn(withdraw);
+            } else if how == "outer" {
+                scope.spawn(move || {
+                    thread::scope(|_| drop(scope.spawn(withdraw)));
+                    await_done();
+                    deposit();
+                });
             } else {
                 scope.spawn(withdraw);
             }
-            if how == "inside" {
+            if matches!(how.as_str(), "inside" | "both") {
                 await_done();
                 deposit();
             }
         });
     }
-    if matches!(how.as_str(), "after" | "nested" | "plain") {
+    if matches!(how.as_str(), "after" | "nested" | "plain" | "unscoped") {
+        await_done();
         deposit();
     }
 }
