@@ -89,6 +89,27 @@ fn a_mutex_made_consistent_is_unlocked_by_the_fast_path() {
     assert!(host.thread.is_idle());
 }
 
+/// It may come while a lock is being taken off that lies above a gap: what is stored then goes where the lock was.
+#[test]
+fn a_handler_leaves_all_locks_where_they_are() {
+    const HANDLERS: u64 = 0x3000;
+    let mut host = Host::new();
+    host.lock(MUTEX);
+    host.lock(OTHER);
+    assert!(host.thread.release(MUTEX));
+    let place = host.thread.find(OTHER);
+    let before = host.thread.enter_signal(10, 0, 0);
+    host.lock(HANDLERS);
+    assert!(host.thread.release(HANDLERS));
+    host.thread.leave_signal(before);
+    assert_eq!((host.thread.find(OTHER), place), (place, Some(2)));
+    // Afterwards the gap is closed.
+    host.lock(MUTEX);
+    assert_eq!(host.thread.find(OTHER), Some(1));
+    assert!(host.thread.release(MUTEX) && host.thread.release(OTHER));
+    assert!(host.thread.is_idle());
+}
+
 /// A forked child begins with what its parent's thread remembers, of another ledger.
 #[test]
 fn a_child_takes_nothing_that_its_parent_remembers_for_known() {

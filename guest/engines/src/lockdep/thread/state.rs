@@ -418,8 +418,12 @@ impl ThreadState {
     }
 
     /// Closes gaps and recomputes the keys above them.
+    ///
+    /// In a handler the gaps stay: what it has interrupted may be about to store into an entry, or to take it off, where it was.
+    /// At the handler's end the keys are stale once more.
     #[cold]
     fn repair(&mut self) {
+        let in_handler = self.in_signal() != 0;
         // Somebody may have changed what the first key is made of.
         self.rekey();
         // SAFETY: every array of held locks begins with entry 0, which stands for "nothing held".
@@ -427,7 +431,9 @@ impl ThreadState {
         let mut is_first = true;
         self.stack_mut().retain(|held| {
             if held.is_dead() || held.addr == GIVEN_UP {
-                return false;
+                // Nothing is held within it.
+                held.flags &= !PLACED;
+                return in_handler;
             }
             let ident = Ident::new(held.inst, held.class);
             let chain = key::of_lock(parent, ident, held.mode, is_first);
