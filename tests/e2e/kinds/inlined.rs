@@ -176,6 +176,17 @@ fn a_library_that_is_loaded_and_unloaded_while_threads_run() {
     assert!(!run.stderr.contains("not watched"), "{}", run.stderr);
 }
 
+/// By a path that begins in the current directory, which is what the loader calls it, too.
+#[test]
+fn a_library_that_is_loaded_by_a_relative_path() {
+    let flags = ["--crate-type=cdylib", "-O", "-g", "-Cpanic=abort"];
+    let library = rust_program_with("inlined_library.rs", &flags);
+    let (folder, name) = (library.parent().unwrap(), library.file_name().unwrap());
+    let path = std::path::Path::new(".").join(name);
+    let run = check(build("inlined_loads.c", &[])).arg(path).arg("2").current_dir(folder).run();
+    assert_eq!((run.verdicts(), run.code()), (vec![CIRCULAR], FOUND), "{}", run.stderr);
+}
+
 #[test]
 fn a_program_that_another_executes() {
     let program = rust_program(PROGRAM);

@@ -83,10 +83,22 @@ unsafe fn write_path(name: *const c_char, path: &mut [u8]) -> bool {
         let len = unsafe { sys::readlink(c"/proc/self/exe".as_ptr().cast(), &mut path[..room]) };
         return len > 0 && (len as usize) < room;
     }
-    if name.len() > room || !name.starts_with(b"/") {
-        return false;
+    let mut len = 0;
+    if !name.starts_with(b"/") {
+        // As `dlopen` was called, which has just looked it up from here. The command compares the build id.
+        // SAFETY: a NUL-terminated literal, and the kernel writes only into the buffer.
+        let here = unsafe { sys::readlink(c"/proc/self/cwd".as_ptr().cast(), &mut path[..room]) };
+        if here <= 0 || here as usize >= room {
+            return false;
+        }
+        len = here as usize;
+        path[len] = b'/';
+        len += 1;
     }
-    path[..name.len()].copy_from_slice(name);
+    let Some(rest) = path[..room].get_mut(len..len + name.len()) else {
+        return false;
+    };
+    rest.copy_from_slice(name);
     true
 }
 
