@@ -3,8 +3,8 @@
 //! of a scope within it. `plain`: the thread is not scoped, and nobody joins it.
 //!
 //! These can deadlock, though main takes them outside a scope, too. `both`: at the same place before the scope and inside it.
-//! `unscoped`: the thread is created inside, but is not the scope's. `outer`: a thread of the scope creates it in a scope of its
-//! own, but for the outer one, and takes main's part after its own scope.
+//! `unscoped`: the thread is created inside, but is not the scope's. `outer`: a thread of the scope creates it while it is in a scope of
+//! its own, as one of the outer scope, and takes main's part after its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
