@@ -5,7 +5,7 @@ use crate::harness::{Job, native, program, under};
 
 /// System calls and page faults that `check`, `meter` and `run` add, at most. Which entries into the slow path are timed differs
 /// from run to run: in one run of twenty there are six or nine system calls less, on which no limit may depend.
-const MOST: [(&str, [i64; 2]); 3] = [("check", [36, 42]), ("meter", [40, 39]), ("run", [60, 48])];
+const MOST: [(&str, [i64; 2]); 3] = [("check", [36, 44]), ("meter", [40, 41]), ("run", [60, 50])];
 
 /// Each run has other addresses. The pages of hash tables that a child writes to depend on them, and may be the same by
 /// chance: of so many runs the one with the fewest page faults is much the same on every machine.
