@@ -10,7 +10,7 @@ use lockwright_ledger::rows::mode;
 
 use super::meter::{SAMPLE, WHAT, prepare};
 use super::spots::{spot, subject};
-use super::target::Target;
+use super::target::{Spot, Target};
 use super::{clock, hold, record, rwlock, tls, wait};
 use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
@@ -59,18 +59,13 @@ pub fn taken_known(lock: u64, flags: u32, site: u64) -> bool {
     if !thread.is_idle() && thread.position_of(lock).is_some() {
         return false;
     }
-    let sample = SAMPLE.load(Relaxed);
-    if mode == 0 && sample == 1 && clock::is_enough() {
+    if mode == 0 && SAMPLE.load(Relaxed) == 1 && clock::is_enough() {
         // Counted with its release.
         thread.acquired_uncounted(lock, cell, clock::tsc());
         return true;
     }
     cell.begin();
-    let since = if thread.is_timed(sample) { clock::now() } else { 0 };
-    match mode {
-        0 => thread.acquired(lock, cell, since),
-        _ => thread.acquired_shared(lock, cell, since),
-    }
+    hold::begin(thread, lock, Spot { cell, trial: None }, mode != 0);
     true
 }
 
