@@ -69,7 +69,10 @@ fn function(process: &Process, finding: &Finding) -> Option<String> {
 /// The path of `function` within its crate, without closures, if a thread of that name runs it.
 fn named(function: &str, thread: &str) -> Option<String> {
     let (_, path) = function.split_once("::")?;
-    let path = path.split("::{{closure}}").next().unwrap_or(path);
+    // By the newer mangling they have numbers: `{closure#0}`.
+    let path = ["::{{closure}}", "::{closure"].iter().fold(path, |path, closure| {
+        path.split_once(closure).map_or(path, |(function, _)| function)
+    });
     let is_whole = thread.len() < THREAD_NAME;
     let is_it = if is_whole { path == thread } else { path.starts_with(thread) };
     (is_it && !thread.is_empty()).then(|| plain(path))
@@ -103,6 +106,8 @@ mod tests {
     fn a_rust_test_is_found_by_its_thread() {
         let closure = "models::mcs::trylock_excludes::{{closure}}";
         assert_eq!(named(closure, "mcs::trylock_ex").as_deref(), Some("mcs::trylock_excludes"));
+        let closures = "<models::mcs::trylock_excludes::{closure#0} as core::ops::function::FnOnce<()>>::call_once";
+        assert_eq!(named(closures, "mcs::trylock_ex").as_deref(), Some("mcs::trylock_excludes"));
         assert_eq!(named("models::works", "works").as_deref(), Some("works"));
         assert_eq!(named("models::works_twice", "works"), None);
         assert_eq!(named("main", "main"), None);
