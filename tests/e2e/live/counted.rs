@@ -76,7 +76,6 @@ fn every_wait_of_a_process_is_counted_to_its_end_and_then_forgotten() {
     top.args(["top", "--system", "--interval", "0.1", "--top", "0", "--json", "-"]);
     let top = spawn(top);
     until("a moment", || top.stdout().contains(&b'\n').then_some(()));
-    // The helper's table may be full, or a processor busy with another event.
     let measure = || {
         let child = Command::new(program("futex_counts.c")).stdout(Stdio::piped()).spawn().unwrap();
         let pid = child.id();
@@ -85,17 +84,26 @@ fn every_wait_of_a_process_is_counted_to_its_end_and_then_forgotten() {
         let id = format!("{pid}:{}", words[0].trim_start_matches("0x"));
         let waits = words[1].parse::<u64>().unwrap();
         // It is there, and later it is not. On a busy machine moments are long: only those are read that have it.
-        let counted = until("the process is forgotten", || {
+        let moment = until("the process is forgotten", || {
             let stdout = String::from_utf8(whole_lines(&top.stdout())).unwrap();
             let of = format!("\"id\":\"{id}\"");
             let is_gone = stdout.lines().last().is_some_and(|line| !line.contains(&of));
             let last = stdout.lines().rfind(|line| line.contains(&of)).filter(|_| is_gone)?;
-            let moment: Value = serde_json::from_str(last).unwrap();
-            by(&moment["locks"], "id", &id)?["totals"]["contended"].as_u64()
+            serde_json::from_str::<Value>(last).ok()
         });
-        (counted == waits).then_some(())
+        let counted = by(&moment["locks"], "id", &id).unwrap()["totals"]["contended"].as_u64();
+        (counted.unwrap(), waits, moment["notes"].to_string())
     };
-    assert!((0..6).any(|_| measure().is_some()), "all waits are counted in one run of six");
+    // The kernel leaves events out while a processor is busy with another, and its table may be full. Then it says so.
+    for _ in 0..6 {
+        let (counted, waits, notes) = measure();
+        let is_said = counted < waits && notes.contains("lost");
+        assert!(counted == waits || is_said, "{counted} of {waits} waits: {notes}");
+        if counted == waits {
+            return;
+        }
+    }
+    panic!("all waits are counted in one run of six");
 }
 
 /// Without a line that is still being written.
