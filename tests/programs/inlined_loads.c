@@ -1,5 +1,6 @@
 // Loads a library again and again while there is another thread, and then has two threads use it, one after the other and unordered
-// as far as anybody sees.
+// as far as anybody sees. With a second library, the first is unloaded between the two, and the second one's code and locks come to
+// its place: the output says whether to the same address.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -52,9 +53,17 @@ int main(int argc, char **argv)
 		nest(false);
 		dlclose(library);
 	}
-	load(argv[1]);
-	for (long i = 0; i < 2; i++)
-		pthread_create(&users[i], NULL, uses, (void *)i);
+	void *library = load(argv[1]);
+	pthread_create(&users[0], NULL, uses, (void *)0);
+	if (argc > 3) {
+		while (turn < 1)
+			sched_yield();
+		dlclose(library);
+		void (*first)(bool) = nest;
+		load(argv[3]);
+		puts(nest == first ? "at the same address" : "elsewhere");
+	}
+	pthread_create(&users[1], NULL, uses, (void *)1);
 	for (int i = 0; i < 2; i++)
 		pthread_join(users[i], NULL);
 	pthread_join(idle, NULL);

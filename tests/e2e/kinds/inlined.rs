@@ -176,6 +176,20 @@ fn a_library_that_is_loaded_and_unloaded_while_threads_run() {
     assert!(!run.stderr.contains("not watched"), "{}", run.stderr);
 }
 
+/// Another library, whose locks are not those of the first, though they have the same addresses.
+#[test]
+fn a_library_that_comes_to_the_place_of_another() {
+    let build_as = |name: &str| {
+        let name = format!("--crate-name={name}");
+        let flags = ["--crate-type=cdylib", "-O", "-g", "-Cpanic=abort", &name];
+        rust_program_with("inlined_library.rs", &flags)
+    };
+    let [first, second] = ["first", "second"].map(build_as);
+    let run = check(build("inlined_loads.c", &[])).arg(first).arg("2").arg(second).run();
+    assert!(["at the same address\ndone\n", "elsewhere\ndone\n"].contains(&&*run.text()));
+    assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{}", run.stderr);
+}
+
 /// By a path that begins in the current directory, which is what the loader calls it, too.
 #[test]
 fn a_library_that_is_loaded_by_a_relative_path() {

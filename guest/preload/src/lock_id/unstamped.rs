@@ -69,9 +69,11 @@ pub fn find(address: u64) -> Option<Ident> {
 
 /// Forgets all locks that are known by their address in `[from, to)`. Says whether there were any.
 pub fn forget_range(from: u64, to: u64) -> bool {
-    let forget = || {
-        UNSTAMPED.0.remove_range(from, to);
-        end_era();
-    };
-    UNSTAMPED.0.has_any(from, to) && state::with_core(|_| forget()) == Some(())
+    UNSTAMPED.0.has_any(from, to) && state::with_core(|_| forget_unloaded(from, to)) == Some(())
+}
+
+/// As [`forget_range`], where a module was, whose code other code may replace. The caller has the core's lock.
+pub fn forget_unloaded(from: u64, to: u64) {
+    UNSTAMPED.0.remove_range(from, to);
+    end_era();
 }

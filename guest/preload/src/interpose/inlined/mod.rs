@@ -93,8 +93,8 @@ struct Outcome {
 /// The module from `from` to below `to` is gone.
 pub fn unloaded(from: u64, to: u64) {
     known::forget(from, to);
-    // Other code may come to the same places.
-    unstamped::end_era();
+    // Other code, with locks of its own, may come to the same places.
+    unstamped::forget_unloaded(from, to);
     blocks::remove(from, to, |start, end| {
         // SAFETY: our mapping. Only the module's code led there, and that is gone.
         unsafe { sys::munmap(start as *mut u8, (end - start) as usize) };
