@@ -254,6 +254,15 @@ pub fn release_by_any(lock: u64) {
     }
 }
 
+/// As [`release_if_held`], of a lock whose guard may come from another thread, or that was taken where nobody saw it.
+pub fn release_guard(lock: u64) {
+    if !release_if_held(lock)
+        && let Some(ident) = unstamped::find(lock)
+    {
+        state::with_core(|core| core.released_with_guard(lock, ident));
+    }
+}
+
 /// # Safety
 /// None: `lock` is used as an address only.
 pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
