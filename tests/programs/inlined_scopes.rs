@@ -2,9 +2,12 @@
 //! it, or `inside` it, when the thread is about to end but has not been waited for. `nested`: after the scope, and the thread is one
 //! of a scope within it. `plain`: the thread is not scoped, and nobody joins it.
 //!
+//! `turns`: a thread of a later scope takes main's part. `later`: a thread that is created after the scope does, and is not scoped.
+//!
 //! These can deadlock, though main takes them outside a scope, too. `both`: at the same place before the scope and inside it.
 //! `unscoped`: the thread is created inside, but is not the scope's. `outer`: a thread of the scope creates it while it is in a scope of
-//! its own, as one of the outer scope, and takes main's part after its own.
+//! its own, as one of the outer scope, and takes main's part after its own. `together`: another thread of the same scope takes main's part.
+//! `earlier`: a thread that was created before the scope does, and `within`: in a scope within the scope.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -13,6 +16,7 @@ use std::thread;
 static ACCOUNTS: Mutex<u64> = Mutex::new(0);
 static JOURNAL: Mutex<u64> = Mutex::new(0);
 static DONE: AtomicBool = AtomicBool::new(false);
+static DEPOSITED: AtomicBool = AtomicBool::new(false);
 
 #[inline(never)]
 fn withdraw() {
@@ -30,6 +34,13 @@ fn deposit() {
     *accounts += 1;
 }
 
+#[inline(never)]
+fn deposit_then() {
+    await_done();
+    deposit();
+    DEPOSITED.store(true, SeqCst);
+}
+
 fn await_done() {
     while !DONE.load(SeqCst) {
         thread::yield_now();
@@ -45,6 +56,9 @@ fn main() {
     if how == "both" {
         // The first time, nobody else knows the locks.
         (0..2).for_each(|_| deposit());
+    }
+    if how == "earlier" {
+        let _ = thread::spawn(deposit_then);
     }
     if how == "plain" {
         let _ = thread::spawn(withdraw);
@@ -64,11 +78,28 @@ fn main() {
             } else {
                 scope.spawn(withdraw);
             }
+            if how == "together" {
+                scope.spawn(deposit_then);
+            }
+            if how == "within" {
+                thread::scope(|inner| drop(inner.spawn(deposit_then)));
+            }
             if matches!(how.as_str(), "inside" | "both") {
                 await_done();
                 deposit();
             }
         });
+    }
+    if how == "turns" {
+        thread::scope(|scope| drop(scope.spawn(deposit_then)));
+    }
+    if how == "later" {
+        let _ = thread::spawn(deposit_then).join();
+    }
+    if how == "earlier" {
+        while !DEPOSITED.load(SeqCst) {
+            thread::yield_now();
+        }
     }
     if matches!(how.as_str(), "after" | "nested" | "plain" | "unscoped") {
         await_done();

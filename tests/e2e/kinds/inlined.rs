@@ -49,7 +49,7 @@ fn one_order_of_rusts_locks_is_silent() {
 #[test]
 fn scoped_threads_are_over_after_their_scope() {
     let program = rust_program("inlined_scopes.rs");
-    for how in ["after", "before", "nested"] {
+    for how in ["after", "before", "nested", "turns", "later"] {
         let run = check_with(&["--all"], &program).arg(how).run();
         assert_eq!(
             (run.verdicts(), run.code()),
@@ -58,7 +58,7 @@ fn scoped_threads_are_over_after_their_scope() {
             run.stderr
         );
     }
-    for how in ["inside", "plain", "both", "unscoped", "outer"] {
+    for how in ["inside", "plain", "both", "unscoped", "outer", "together", "earlier", "within"] {
         let run = check(&program).arg(how).run();
         assert_eq!((run.verdicts(), run.code()), (vec![CIRCULAR], FOUND), "{how}: {}", run.stderr);
     }

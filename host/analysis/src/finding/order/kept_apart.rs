@@ -67,6 +67,13 @@ pub enum Evidence {
         /// The other.
         outside: usize,
     },
+    /// The thread of one step lives only within a call after which the thread of another step is created.
+    ScopeOver {
+        /// The one.
+        early: usize,
+        /// The other.
+        late: usize,
+    },
     /// One thread took several steps.
     OneThread {
         /// One of these.

@@ -89,6 +89,8 @@ pub enum Obstacle {
     Order(usize, usize),
     /// The thread of step `.0` lives only within a call that the thread of step `.1` is not in there.
     Scope(usize, usize),
+    /// The thread of step `.0` lives only within a call after which the thread of step `.1` is created.
+    ScopeOver(usize, usize),
     /// Steps `.0` and `.1` are the same thread's.
     SameThread(usize, usize),
 }
@@ -112,7 +114,7 @@ impl Obstacle {
             | Self::Enclosed(..)
             | Self::Over(..)
             | Self::Precedence(..) => 3,
-            Self::New(_) | Self::Order(..) | Self::Scope(..) => 4,
+            Self::New(_) | Self::Order(..) | Self::Scope(..) | Self::ScopeOver(..) => 4,
             Self::SameThread(..) => 5,
         })
     }
@@ -622,6 +624,9 @@ impl<'m, 'a> Judge<'m, 'a> {
                 }
                 if i != j && self.scopes().is_outside(self.model, b, a.thread) {
                     return Obstacle::Scope(i, j);
+                }
+                if i != j && self.scopes().is_over(self.model, a.thread, b.thread) {
+                    return Obstacle::ScopeOver(i, j);
                 }
             }
         }

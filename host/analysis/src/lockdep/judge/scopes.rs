@@ -13,6 +13,10 @@
 //! - of a creator that is scoped itself: what it creates in a scope of its own may be a thread of one around it;
 //! - of a context whose stack is from another thread, or from before the creation. A context has the stack of its first
 //!   acquisition, and later ones may come from within the scope.
+//!
+//! A thread that the same creator creates later, outside that call, comes after the scoped one: a thread of the next call, for
+//! example. Two calls are known to be two if their stacks differ where they are called, and neither is within another. Each turn
+//! of a loop has the same stack, so nothing is concluded of two turns.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -31,7 +35,7 @@ const SPAWN: [&str; 2] = ["std::thread::scoped::Scope", "spawn_scoped"];
 /// Creators looked up, from a thread to the one that created its creator, and so on.
 const MOST_CREATORS: usize = 64;
 
-/// A scoped thread's creation.
+/// A thread's creation.
 #[derive(Clone, Copy)]
 struct Creation {
     creator: u32,
@@ -40,26 +44,34 @@ struct Creation {
     segment: u32,
 }
 
+/// A caller in a stack: its function, file, line and column, and its place in the module's code.
+type Caller<'f> = (Option<&'f str>, Option<&'f str>, Option<u32>, Option<u32>, Option<u64>);
+
 /// The scoped threads of a process.
 pub struct Scopes {
-    /// By thread.
+    /// Creations of scoped threads, by thread.
     creations: HashMap<u32, Creation>,
+    /// Creations of all other threads, if there are scoped ones.
+    others: HashMap<u32, Creation>,
     /// By context: the segment that its stack is of.
     recorded: HashMap<u32, u32>,
     /// By the stack of a creation and that of an acquisition: whether the latter is outside.
     outside: RefCell<HashMap<(u32, u32), bool>>,
+    /// By the stacks of two creations: whether the second is outside the call that the first is in.
+    other_calls: RefCell<HashMap<(u32, u32), bool>>,
 }
 
 impl Scopes {
     /// Those of the process.
     pub fn new(model: &Model<'_>) -> Self {
         let mut scoped: HashMap<u32, bool> = HashMap::new();
-        let mut creations = HashMap::new();
+        let (mut creations, mut others) = (HashMap::new(), HashMap::new());
         for (id, row) in model.ledger.rows::<Thread>().filter(|(_, row)| row.create_stack != 0) {
             let stack = row.create_stack;
             let is_scoped = scoped.entry(stack).or_insert_with(|| is_in_scope(model, stack));
-            if let Some(creator) = model.order.thread(row.parent_segment).filter(|_| *is_scoped) {
-                creations.insert(id, Creation { creator, stack, segment: row.parent_segment });
+            if let Some(creator) = model.order.thread(row.parent_segment) {
+                let of_its_kind = if *is_scoped { &mut creations } else { &mut others };
+                of_its_kind.insert(id, Creation { creator, stack, segment: row.parent_segment });
             }
         }
         let mut recorded = HashMap::new();
@@ -69,13 +81,63 @@ impl Scopes {
                 recorded.entry(row.node).or_insert(row.segment);
             }
         }
-        Self { creations, recorded, outside: RefCell::default() }
+        Self {
+            creations,
+            others,
+            recorded,
+            outside: RefCell::default(),
+            other_calls: RefCell::default(),
+        }
     }
 
-    /// Whether one of the two is outside the call within which the other's thread lives.
+    /// Whether one of the two is outside the call within which the other's thread lives, or its thread is created later.
     pub fn keep_apart(&self, model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> bool {
         !self.creations.is_empty()
-            && (self.is_outside(model, a, b.thread) || self.is_outside(model, b, a.thread))
+            && (self.is_outside(model, a, b.thread)
+                || self.is_outside(model, b, a.thread)
+                || self.is_over(model, a.thread, b.thread)
+                || self.is_over(model, b.thread, a.thread))
+    }
+
+    /// The scoped thread `first` has ended before the thread `second`, or one that this descends from, is created.
+    pub fn is_over(&self, model: &Model<'_>, first: u32, second: u32) -> bool {
+        let Some(first) = self.outermost(first) else { return false };
+        let mut thread = second;
+        for _ in 0..MOST_CREATORS {
+            let creation = self.creations.get(&thread).or_else(|| self.others.get(&thread));
+            let Some(second) = creation else { return false };
+            if second.creator == first.creator {
+                return first.segment < second.segment
+                    && self.is_other_call(model, first.stack, second.stack);
+            }
+            thread = second.creator;
+        }
+        false
+    }
+
+    /// The creation of `thread`, or of the thread in whose scope it was created, and so on, by one that is not scoped.
+    fn outermost(&self, thread: u32) -> Option<Creation> {
+        let mut creation = *self.creations.get(&thread)?;
+        for _ in 0..MOST_CREATORS {
+            match self.creations.get(&creation.creator) {
+                Some(&outer) => creation = outer,
+                None => return Some(creation),
+            }
+        }
+        None
+    }
+
+    /// The second creation is outside the call that the first is in.
+    fn is_other_call(&self, model: &Model<'_>, first: u32, second: u32) -> bool {
+        let known = self.other_calls.borrow().get(&(first, second)).copied();
+        known.unwrap_or_else(|| {
+            let (a, b) = (model.symbols.stack(first), model.symbols.stack(second));
+            let is_it = have_one_end(&a, &b)
+                && (!has_scope(&b)
+                    || matches!((callers(&a), callers(&b)), (Some(a), Some(b)) if a != b));
+            self.other_calls.borrow_mut().insert((first, second), is_it);
+            is_it
+        })
     }
 
     /// The stack of `acquisition` is that of its thread, and says where it was after `creation`. What comes before that is ordered by
@@ -140,6 +202,28 @@ fn is_scope(frame: &Frame) -> bool {
     // With or without the types that it is made for.
     let rest = frame.function.as_deref().and_then(|name| name.strip_prefix(SCOPE));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['<', ':']))
+}
+
+/// Where the only call in a stack was made: its callers, from the innermost.
+fn callers(frames: &[Frame]) -> Option<Vec<Caller<'_>>> {
+    // Its closures are called within it.
+    let is_call = |frame: &&Frame| {
+        is_scope(frame) && !frame.function.as_ref().is_some_and(|name| name.ends_with('}'))
+    };
+    let call = frames.iter().position(|frame| is_call(&frame))?;
+    if frames[call + 1..].iter().any(is_scope) {
+        return None;
+    }
+    // Within the function that it is inlined in, the address is the creation's: which call it is, the line says.
+    let mut is_inlined = frames[call].inlined;
+    let mut callers = Vec::new();
+    for frame in &frames[call + 1..] {
+        let offset = if is_inlined { None } else { Some(frame.offset) };
+        is_inlined &= frame.inlined;
+        let (function, file) = (frame.function.as_deref(), frame.file.as_deref());
+        callers.push((function, file, frame.line, frame.column, offset));
+    }
+    Some(callers)
 }
 
 fn is_spawn(frame: &Frame) -> bool {

@@ -352,7 +352,9 @@ pub fn grade(level: Level, verdict: &Verdict, is_lined_up: bool) -> Grade {
         | Obstacle::Enclosed(..)
         | Obstacle::Over(..)
         | Obstacle::Precedence(..) => Grade::Guarded,
-        Obstacle::New(_) | Obstacle::Order(..) | Obstacle::Scope(..) => Grade::Ordered,
+        Obstacle::New(_) | Obstacle::Order(..) | Obstacle::Scope(..) | Obstacle::ScopeOver(..) => {
+            Grade::Ordered
+        }
         Obstacle::SameThread(..) => Grade::SingleThread,
     };
     // What was not looked at to the end is not excluded.
@@ -455,6 +457,7 @@ impl Found {
             Obstacle::New(i) => Obstacle::New(turned(i)),
             Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
             Obstacle::Scope(i, j) => Obstacle::Scope(turned(i), turned(j)),
+            Obstacle::ScopeOver(i, j) => Obstacle::ScopeOver(turned(i), turned(j)),
             Obstacle::SameThread(i, j) => Obstacle::SameThread(turned(i), turned(j)),
         };
     }
@@ -569,6 +572,9 @@ pub fn evidence(
         }
         Obstacle::Scope(inside, outside) => {
             all.push(Evidence::KeptApart(kept_apart::Evidence::Scoped { inside, outside }));
+        }
+        Obstacle::ScopeOver(early, late) => {
+            all.push(Evidence::KeptApart(kept_apart::Evidence::ScopeOver { early, late }));
         }
         Obstacle::SameThread(step, _) => {
             let is_same = |other: &&Acquisition| other.thread == acquisitions[step].thread;

@@ -69,6 +69,12 @@ impl Lines for Evidence {
                     format!("{outside} takes its step outside that call"),
                 ];
             }
+            Self::ScopeOver { early, late } => {
+                return vec![
+                    format!("{} runs only within a call of std::thread::scope", thread(*early)),
+                    format!("{} is created after that call has returned", thread(*late)),
+                ];
+            }
             Self::OneThread { step, steps } if *steps == n => {
                 format!("only {} took {} orders", thread(*step), all(n))
             }
