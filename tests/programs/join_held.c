@@ -11,6 +11,7 @@
  *   join_held cycle     the worker takes a lock in which a third thread takes the one that is held
  *   join_held cancelled as taken, but the worker then waits until it is cancelled, which it is before the lock is taken
  *   join_held semaphore as taken, with a semaphore that begins at 1 for a lock
+ *   join_held given     the same, but what the worker takes is posted for it: the semaphore is no lock
  *   join_held c11       as taken, with C11's threads
  *   join_held announces the worker says under the lock that it ends, for which nobody has to wait
  *   join_held signals   the worker signals under the lock again and again, to say other things
@@ -71,6 +72,28 @@ static void *slot_user(void *arg)
 	sem_post(&slot);
 	baton_pass(&done);
 	return NULL;
+}
+
+static void *taker(void *arg)
+{
+	(void)arg;
+	sem_wait(&slot);
+	baton_pass(&done);
+	return NULL;
+}
+
+static int with_given_semaphore(void)
+{
+	pthread_t thread;
+	sem_init(&slot, 0, 1);
+	pthread_create(&thread, NULL, taker, NULL);
+	baton_take(&done);
+	sem_post(&slot);
+	sem_wait(&slot);
+	pthread_join(thread, NULL);
+	sem_post(&slot);
+	sem_destroy(&slot);
+	return 0;
 }
 
 static int with_semaphore(void)
@@ -216,6 +239,8 @@ int main(int argc, char **argv)
 		return with_c11();
 	if (!strcmp(how, "semaphore"))
 		return with_semaphore();
+	if (!strcmp(how, "given"))
+		return with_given_semaphore();
 	if (!strcmp(how, "announces"))
 		return with_steps(1);
 	if (!strcmp(how, "signals"))

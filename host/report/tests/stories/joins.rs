@@ -16,7 +16,7 @@ fn who_is_joined_must_not_need_what_the_joiner_holds() {
     is("likely", "T1: F(T2)\nT2: L(B) L(A) U(A) U(B)\nT1: L(A) J(T2) U(A)");
     is("likely", "spin A\nT1: F(T2)\nT2: L(A) U(A)\nT1: L(A) J(T2) U(A)");
     is("likely", "recursive A\nT1: F(T2)\nT2: L(A) U(A)\nT1: L(A) J(T2) U(A)");
-    is("possible", "sem A\nT1: F(T2)\nT2: L(A) U(A)\nT1: L(A) J(T2) U(A)");
+    is("likely", "sem A\nT1: F(T2)\nT2: L(A) U(A)\nT1: L(A) J(T2) U(A)");
 }
 
 #[test]

@@ -51,12 +51,6 @@ pub enum Evidence {
         /// The function.
         function: String,
     },
-    /// What the joined thread takes is a semaphore: a wait for that may be cancelled, or ended by a
-    /// post of others.
-    AwaitedSemaphore {
-        /// Its end among the locks.
-        end: usize,
-    },
     /// The joined thread was asked to end (`pthread_cancel`).
     Cancelled {
         /// Its end among the locks.

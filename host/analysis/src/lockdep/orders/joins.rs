@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use lockwright_ledger::rows::{
-    Finding as Row, Node, Thread, excludes, finding_kind, lock_kind, mode,
-};
+use lockwright_ledger::rows::{Finding as Row, Node, Thread, excludes, finding_kind, mode};
 
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy, cycle, join};
 use crate::finding::{Frame, Grade, Kind};
@@ -74,9 +72,6 @@ impl Ends {
                     result = (most, Some(why));
                 }
             };
-            if is_for_semaphore(model, acquisitions[end]) {
-                at_most(Grade::Possible, Evidence::Join(join::Evidence::AwaitedSemaphore { end }));
-            }
             if is_cancelled(model, acquisitions[end].thread) {
                 at_most(Grade::Possible, Evidence::Join(join::Evidence::Cancelled { end }));
             }
@@ -160,14 +155,8 @@ impl Ends {
     }
 }
 
-/// A wait for a semaphore can be cancelled, and anybody may post it.
-fn is_for_semaphore(model: &Model<'_>, acquisition: Acquisition) -> bool {
-    let node = model.trie.node(acquisition.context.acquired);
-    node.is_some_and(|node| model.classes.kind(node.class) == lock_kind::SEMAPHORE)
-}
-
-/// Somebody asked the thread to end. It does so at its next cancellation point. To take a lock is
-/// none, so it may come to the lock or not.
+/// Somebody asked the thread to end. It does so at its next cancellation point, so it may come to the lock or not. To take a mutex
+/// is none; to wait for a semaphore is one.
 fn is_cancelled(model: &Model<'_>, thread: u32) -> bool {
     model.ledger.get::<Thread>(thread).is_some_and(|row| row.cancelled_by != 0)
 }

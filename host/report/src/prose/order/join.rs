@@ -85,13 +85,6 @@ impl Lines for Evidence {
                 readable(function),
                 lock(end + n - 1)
             ),
-            Self::AwaitedSemaphore { end } => {
-                let lock = lock(end + 1);
-                return vec![
-                    format!("{lock} is a semaphore: the wait of {} may be cancelled", thread(*end)),
-                    format!("or another thread may post {lock} meanwhile"),
-                ];
-            }
             Self::Cancelled { end } => {
                 let joined = thread(*end);
                 return vec![
