@@ -3,6 +3,7 @@
 
 use core::ffi::{CStr, c_int};
 
+use crate::arch::MACHINE;
 use crate::sys::read_at;
 
 /// The effect of LD_PRELOAD on a program.
@@ -100,7 +101,6 @@ mod number {
     pub const STRTAB: u64 = 5;
     pub const SYMTAB: u64 = 6;
     pub const GNU_HASH: u64 = 0x6fff_fef5;
-    pub const X86_64: u64 = 62;
 }
 
 /// No program has more program headers, libraries and the like.
@@ -182,7 +182,7 @@ impl Elf {
             // The loader itself can run a program.
             return if is_other_loader(name) { Image::Refusing } else { Image::Ignoring };
         };
-        if !self.is_wide || !self.is_little || self.machine != number::X86_64 {
+        if !self.is_wide || !self.is_little || self.machine != MACHINE {
             return Image::Refusing;
         }
         let mut buffer = [0; 128];
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(with(b"/lib64/ld-linux-x86-64", b"/lib64/ld-musl-x86_64"), Image::Refusing);
         assert_eq!(with(b"/lib64/ld-linux-x86-64", b"/nix/own/ld-linux-x86"), Image::Loading);
         let mut foreign = own();
-        foreign[18] = 183;
+        foreign[18] = 21;
         assert_eq!(image(&foreign), Image::Refusing);
         // Another library's name lies in the same table of names.
         assert_eq!(with(b"libc.so.6\0", b"libasan.so"), Image::Refusing);

@@ -8,10 +8,8 @@
 
 #![cfg_attr(not(test), no_std)]
 
-#[cfg(not(target_arch = "x86_64"))]
-compile_error!("lockwright's preloaded libraries know x86-64 only");
-
 pub mod actions;
+mod arch;
 pub mod environment;
 mod image;
 pub mod loader;

@@ -1,29 +1,10 @@
 //! System calls that leave errno alone: those that every dynamically linked program makes when it
 //! starts, as a filter of system calls may kill for others.
 
-use core::arch::asm;
-use core::ffi::{CStr, c_int, c_long};
+use core::ffi::{CStr, c_int};
 use core::mem::MaybeUninit;
 
-/// A system call. Errors are negative numbers.
-///
-/// # Safety
-/// As the call's own.
-unsafe fn call(number: c_long, arguments: [usize; 4]) -> isize {
-    let result: isize;
-    let [a, b, c, d] = arguments;
-    // SAFETY: the kernel's convention; the caller answers for what the call does to memory.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number as isize => result,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
-}
+use crate::arch::system_call as call;
 
 /// A descriptor that is closed at the end.
 pub struct Open(c_int);
@@ -62,7 +43,7 @@ pub fn open_executable(at: c_int, path: &CStr) -> Result<Open, Failed> {
     let found = open(at, path, libc::O_PATH).map_err(|_| Failed::Missing)?;
     let mut stat = MaybeUninit::<libc::stat>::zeroed();
     let arguments = [found.fd() as usize, stat.as_mut_ptr().addr(), 0, 0];
-    // SAFETY: the kernel writes one stat, which x86-64's C library has in the kernel's form.
+    // SAFETY: the kernel writes one stat, which the C library has in the kernel's form.
     let done = unsafe { call(libc::SYS_fstat, arguments) };
     // SAFETY: a zeroed stat is a valid one, as it is made of integers.
     let mode = unsafe { stat.assume_init() }.st_mode;

@@ -6,8 +6,8 @@
 
 #![cfg_attr(not(test), no_std)]
 
-#[cfg(not(target_arch = "x86_64"))]
-compile_error!("lockwright's preload library knows x86-64 only");
+#[macro_use]
+mod arch;
 
 // The floors, from the top: each uses those below it only.
 mod init;

@@ -48,7 +48,7 @@ mod era;
 mod next;
 
 mod environment;
-#[path = "../../preload/src/os/mem.rs"]
+#[path = "../../preload/src/arch/x86_64/mem.rs"]
 mod mem;
 mod os;
 mod tls;

@@ -1,15 +1,11 @@
 //! The imports of an object: the words in it that the loader sets to functions' addresses, as
-//! the ELF specification and its supplement for x86-64 have them.
+//! the ELF specification and its supplement for the machine have them.
 
 use core::ffi::CStr;
 use core::sync::atomic::AtomicUsize;
 
 use super::object::Object;
-
-/// The word is the address of a symbol.
-const R_X86_64_GLOB_DAT: u64 = 6;
-/// As that; perhaps only from the first call on.
-const R_X86_64_JUMP_SLOT: u64 = 7;
+use crate::arch::{GLOB_DAT, JUMP_SLOT};
 
 /// A word of an object that is the address of another's function.
 pub struct Import<'a> {
@@ -44,7 +40,7 @@ impl Object {
                     let kind = entry.r_info & 0xffff_ffff;
                     let symbol = (entry.r_info >> 32) as usize;
                     let what = &*self.symbols.add(symbol);
-                    let is_import = kind == R_X86_64_GLOB_DAT || kind == R_X86_64_JUMP_SLOT;
+                    let is_import = kind == GLOB_DAT || kind == JUMP_SLOT;
                     if is_import && symbol != 0 && what.st_shndx == 0 {
                         let name = CStr::from_ptr(self.names.add(what.st_name as usize));
                         let word = self.loaded(entry.r_offset) as *mut usize;

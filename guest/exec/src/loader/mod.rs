@@ -11,7 +11,6 @@
 mod imports;
 mod object;
 
-use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
@@ -21,6 +20,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::*};
 pub use self::imports::Import;
 use self::object::LinkMap;
 pub use self::object::{Dynamic, Function, Object, Version};
+use crate::arch::own_dynamic;
 
 /// `struct r_debug`, as far as it is public.
 #[repr(C)]
@@ -175,11 +175,7 @@ pub fn start() {
 
 /// The objects behind this library, without the first `skipped`.
 fn behind(skipped: usize) -> impl Iterator<Item = Object> {
-    let own: *const Dynamic;
-    // SAFETY: the address of this library's dynamic section.
-    unsafe {
-        asm!("lea {}, [rip + _DYNAMIC]", out(reg) own, options(nomem, nostack, preserves_flags))
-    };
+    let own = own_dynamic().cast::<Dynamic>();
     // SAFETY: members of the list are mapped objects.
     all()
         .skip_while(move |map| map.dynamic != own)

@@ -31,6 +31,7 @@ use lockwright_ledger::site;
 
 use self::verdict::Verdict;
 pub use self::verdict::start;
+use crate::arch::CALL_BYTES;
 use crate::os::upcall::Upcall;
 use crate::stack::unwind::Frame;
 
@@ -78,7 +79,7 @@ pub struct Return {
     /// Where on the stack the return address is; null if that is not known.
     stack: *const u64,
     /// The caller's frame pointer; anything if that is not known, it is not believed then.
-    rbp: u64,
+    fp: u64,
 }
 
 impl Return {
@@ -91,9 +92,9 @@ impl Return {
         Self::at(stack, 0)
     }
 
-    /// The return address is at `stack`, and the caller's frame pointer is `rbp`.
-    pub const fn at(stack: *const u64, rbp: u64) -> Self {
-        Self { stack, rbp }
+    /// The return address is at `stack`, and the caller's frame pointer is `fp`.
+    pub const fn at(stack: *const u64, fp: u64) -> Self {
+        Self { stack, fp }
     }
 
     /// The frame of the call that returns to `address`. To be asked from within that call.
@@ -102,14 +103,14 @@ impl Return {
         // out through a stub that calls one of our functions and goes on; but what it passed on is
         // true, and the frame pointer just is 0.
         let frame = self.frame(address);
-        frame.filter(|call| call.rbp != 0).or_else(Frame::outside).or(frame)
+        frame.filter(|call| call.fp != 0).or_else(Frame::outside).or(frame)
     }
 
     /// The caller's frame, to which `address` is the way back. Its frame pointer may be anything.
     #[inline(always)]
     pub fn frame(self, address: u64) -> Option<Frame> {
-        let rsp = self.stack as u64 + 8;
-        (!self.stack.is_null()).then_some(Frame { pc: address, rsp, rbp: self.rbp })
+        let sp = self.stack as u64 + CALL_BYTES;
+        (!self.stack.is_null()).then_some(Frame { pc: address, sp, fp: self.fp })
     }
 }
 
@@ -275,7 +276,7 @@ impl Walk {
 /// The frame of a function that a call returns to: the latter's stack pointer, and above its 48
 /// bits the low bits of the return address.
 fn encode(caller: Frame) -> u64 {
-    caller.pc << 48 | (caller.rsp & ((1 << 48) - 1))
+    caller.pc << 48 | (caller.sp & ((1 << 48) - 1))
 }
 
 /// Whether the function whose frame returned as `encoded` tells has returned, as seen from a call
@@ -286,13 +287,13 @@ fn encode(caller: Frame) -> u64 {
 /// with a jump to us has not returned; then we are the ones who return as it would.
 fn has_returned(encoded: u64, call: Frame) -> Option<bool> {
     let (end, pc) = (encoded & ((1 << 48) - 1), (encoded >> 48) as u16);
-    if call.rsp.abs_diff(end) > SAME_STACK {
+    if call.sp.abs_diff(end) > SAME_STACK {
         return None;
     }
     let mut frame = call;
     for _ in 0..MOST_BETWEEN {
-        if frame.rsp >= end {
-            return Some(frame.rsp > end || frame.pc as u16 != pc);
+        if frame.sp >= end {
+            return Some(frame.sp > end || frame.pc as u16 != pc);
         }
         frame = frame.caller()?;
     }

@@ -1,7 +1,7 @@
 //! A thread's data for the engine, in initial-exec TLS: its own part of the pools, and which
 //! tracked objects lie on its stack ([`super::frame_list`]).
 
-use core::arch::{asm, global_asm};
+use core::arch::global_asm;
 use core::mem::size_of;
 use core::ptr::null_mut;
 
@@ -34,13 +34,8 @@ global_asm!(
 
 #[inline(always)]
 fn own() -> *mut Own {
-    let own: *mut Own;
     // SAFETY: the address of this thread's copy of the symbol above.
-    unsafe {
-        asm!("mov {0}, qword ptr fs:[0]", "add {0}, qword ptr [rip + lockwright_objects@GOTTPOFF]",
-             out(reg) own, options(nostack, readonly));
-    }
-    own
+    (unsafe { own_address!("lockwright_objects") }) as *mut Own
 }
 
 /// The calling thread's.

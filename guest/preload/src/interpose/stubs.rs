@@ -1,84 +1,16 @@
 //! The code of the stubs that interpose functions, by the kind of the row in the table. A
-//! stub is not a frame, so stacks begin with the program's.
-
-/// The register of an argument, counted from 0. After the sixth it is one that no argument is in.
-macro_rules! register {
-    (0) => {
-        "rdi"
-    };
-    (1) => {
-        "rsi"
-    };
-    (2) => {
-        "rdx"
-    };
-    (3) => {
-        "rcx"
-    };
-    (4) => {
-        "r8"
-    };
-    (5) => {
-        "r9"
-    };
-    (6) => {
-        "rax"
-    };
-    (0 + 1) => {
-        register!(1)
-    };
-    (0 + 2) => {
-        register!(2)
-    };
-    (1 + 1) => {
-        register!(2)
-    };
-    (2 + 1) => {
-        register!(3)
-    };
-    (3 + 1) => {
-        register!(4)
-    };
-    (1 + 2) => {
-        register!(3)
-    };
-    (2 + 2) => {
-        register!(4)
-    };
-    (4 + 1) => {
-        register!(5)
-    };
-    (3 + 2) => {
-        register!(5)
-    };
-}
-
-/// Passes a wrapper's further arguments in the registers after the function's own: `site`: the
-/// return address, which is the call site; `site_stack`: also where on the
-/// stack that is; `site_return`: also the caller's frame pointer, which makes the two a
-/// [`crate::callsite::Return`].
-macro_rules! pass {
-    (site $arity:tt) => {
-        concat!("mov ", register!($arity), ", [rsp]")
-    };
-    (site_stack $arity:tt) => {
-        concat!(pass!(site $arity), "\nmov ", register!($arity + 1), ", rsp")
-    };
-    (site_return $arity:tt) => {
-        concat!(pass!(site_stack $arity), "\nmov ", register!($arity + 2), ", rbp")
-    };
-}
+//! stub is not a frame, so stacks begin with the program's. Its instructions are the machine's ([`crate::arch`]).
 
 /// A function of assembly that the program finds by its name.
 macro_rules! exported {
-    ($name:ident, $($assembly:tt)*) => {
+    ($name:ident, $($code:tt)*) => {
         #[doc = concat!("`", stringify!($name), "`: the C library's, or an annotation.")]
         /// # Safety
         /// As the function itself.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() -> core::ffi::c_int {
-            core::arch::naked_asm!($($assembly)*)
+            code!($($code)*)
         }
     };
 }
@@ -87,7 +19,7 @@ macro_rules! exported {
 macro_rules! stub {
     // Always to one wrapper.
     (call $name:ident $arity:tt ($pass:ident, $to:path)) => {
-        exported! { $name, pass!($pass $arity), "jmp {to}", to = sym $to }
+        exported! { $name, pass $pass $arity, to = sym $to }
     };
 
     // To lockdep's, lockmeter's, or the wrapper for both, as chosen at start: so neither engine has
@@ -109,7 +41,7 @@ macro_rules! stub {
         stub! { chosen $name $arity site }
     };
     (chosen $name:ident $arity:tt $pass:ident) => {
-        exported! { $name, pass!($pass $arity), "jmp qword ptr [rip + {to}]", to = sym target::$name }
+        exported! { $name, pass_on $pass $arity, to = sym target::$name }
     };
 
     // Forwarded unless the condition variable's bytes are such as none has that may be used, or
@@ -117,11 +49,7 @@ macro_rules! stub {
     (signals $name:ident 1 ($to:path)) => {
         exported! {
             $name,
-            pass!(site 1),
-            "mov rax, qword ptr [rip + {wrefs}]",
-            "test dword ptr [rdi + rax], {impossible}", "jnz {to}",
-            "cmp byte ptr [rip + {matter}], 0", "jne {to}",
-            "jmp qword ptr [rip + {next}]",
+            signals,
             wrefs = sym COND_WREFS, impossible = const COND_IMPOSSIBLE as i32,
             matter = sym SIGNALS_MATTER, to = sym $to, next = sym slot::$name
         }
@@ -131,9 +59,7 @@ macro_rules! stub {
     (once $name:ident 2 ($next:ident)) => {
         exported! {
             $name,
-            "test dword ptr [rdi], {done}", "jnz 2f", pass!(site_return 2), "jmp {run}",
-            "2:", "cmp byte ptr [rip + {matter}], 0", "jne 3f", "jmp qword ptr [rip + {next}]",
-            "3:", pass!(site_return 2), "jmp {done_call}",
+            once,
             done = const ONCE_DONE as i32, run = sym once::$next, next = sym slot::$next,
             matter = sym lockdep::once::HAVE_RUN, done_call = sym once::done::$next
         }
@@ -143,7 +69,7 @@ macro_rules! stub {
     (clones $name:ident 7 ()) => {
         exported! {
             $name,
-            "test edx, {shares}", "jz {process}", "jmp qword ptr [rip + {next}]",
+            clones,
             shares = const bare_fork::SHARES, process = sym bare_fork::clone, next = sym slot::clone
         }
     };
@@ -153,21 +79,17 @@ macro_rules! stub {
     (loads $name:ident 2 ($prepare:path, $to:path)) => {
         exported! {
             $name,
-            pass!(site_return 2),
-            "push rdi", "push rsi", "sub rsp, 8", "call {prepare}", "add rsp, 8", "pop rsi", "pop rdi",
-            "test al, al", "jnz {to}", "jmp qword ptr [rip + {next}]",
+            loads,
             prepare = sym $prepare, to = sym $to, next = sym slot::$name
         }
     };
 
     // Any number of arguments after the first: the wrapper gets where they are in a row, those that
-    // came in registers before those on the stack. The return address makes way for them, and comes
-    // below them, which aligns the stack.
+    // came in registers before those on the stack.
     (variadic $name:ident 1 ($to:path)) => {
         exported! {
             $name,
-            "pop rax", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "mov rsi, rsp",
-            "push rax", "call {to}", "pop rcx", "add rsp, 40", "push rcx", "ret",
+            variadic,
             to = sym $to
         }
     };
@@ -193,7 +115,7 @@ macro_rules! stub {
     (guarded $name:ident) => {
         exported! {
             $name,
-            "jmp qword ptr [rip + {targets} + {slot}]",
+            go_by_table,
             targets = sym signal_unsafe::TARGETS,
             slot = const Guarded::$name as usize * 8
         }
@@ -322,13 +244,7 @@ macro_rules! interpose {
                 /// contract.
                 #[unsafe(naked)]
                 pub unsafe extern "C" fn $internal() {
-                    core::arch::naked_asm!(
-                        "push rdi", "push rsi", "push rdx", "push rcx", "push r8",
-                        "call {follow}",
-                        "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
-                        "jmp qword ptr [rip + {to}]",
-                        follow = sym follow, to = sym target::$internal
-                    )
+                    code!(follows, follow = sym follow, to = sym target::$internal)
                 }
             )?)*
         }

@@ -7,6 +7,7 @@
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+use crate::arch::symbol_version;
 use crate::os::loader;
 
 pub use libc::{
@@ -88,7 +89,7 @@ macro_rules! real {
                 #[allow(non_snake_case, reason = "named as the function is")]
                 pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> $ret {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
-                    let version: Option<&CStr> = $version;
+                    let version: Option<&CStr> = symbol_version($version);
                     let found = loader::address(literal(concat!(stringify!($name), "\0")), version);
                     if found.is_null() {
                         return $missing;
@@ -106,7 +107,7 @@ macro_rules! real {
         /// Looks all of them up, so that no call has to later.
         pub fn resolve_all() {
             $({
-                let version: Option<&CStr> = $version;
+                let version: Option<&CStr> = symbol_version($version);
                 let found = loader::address(literal(concat!(stringify!($name), "\0")), version);
                 if !found.is_null() {
                     slot::$name.store(found, Relaxed);

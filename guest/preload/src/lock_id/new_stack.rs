@@ -3,7 +3,7 @@
 
 use super::lock_pages::{PAGE, is_page_noted};
 use super::unstamped;
-use crate::os::registers::stack_pointer;
+use crate::arch::stack_pointer;
 use crate::stack::modules::mapping_of;
 use crate::stack::stack_bounds::descriptor;
 

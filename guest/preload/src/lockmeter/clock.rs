@@ -1,12 +1,13 @@
 //! The clock of lockmeter's times: the time-stamp counter where it runs evenly, else
 //! CLOCK_MONOTONIC.
 
-use core::arch::x86_64::{__cpuid, _rdtsc};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::clock;
 
+pub use crate::arch::counter as tsc;
+use crate::arch::is_counter_even;
 use crate::os::time;
 
 /// The time-stamp counter is used.
@@ -46,22 +47,9 @@ pub fn is_enough() -> bool {
     ENOUGH.load(Relaxed)
 }
 
-/// The time-stamp counter.
-#[inline(always)]
-pub fn tsc() -> u64 {
-    // SAFETY: the instruction reads a counter that each x86-64 processor has, and touches no
-    // memory.
-    unsafe { _rdtsc() }
-}
-
-/// The counter runs at one rate, in all sleep states (CPUID 0x8000_0007, EDX bit 8).
-fn is_invariant() -> bool {
-    __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & 1 << 8 != 0
-}
-
 /// Chooses the clock: at start, before any thread.
 pub fn choose(monotonic_only: bool, has_timeline: bool) {
-    let is_tsc = !monotonic_only && is_invariant();
+    let is_tsc = !monotonic_only && is_counter_even();
     TSC.store(is_tsc, Relaxed);
     ENOUGH.store(is_tsc && !has_timeline, Relaxed);
 }

@@ -1,6 +1,5 @@
 //! Mutexes.
 
-use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -141,13 +140,7 @@ unsafe fn lock_in_slow(m: Mutex, site: u64, result: c_int) -> c_int {
 /// As for [`lock`]; jumped to, registers are as the program called.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn lock_slow_with_frame(m: Mutex, site: u64, stack: *const u64) -> c_int {
-    naked_asm!(
-        "xor ecx, ecx",
-        "cmp rdx, rsp",
-        "cmove rcx, rbp",
-        "jmp {slow}",
-        slow = sym lock_slow,
-    )
+    code!(with_frame, slow = sym lock_slow)
 }
 
 /// The slow path of [`lock`], for any mutex.

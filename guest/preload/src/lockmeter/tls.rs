@@ -2,7 +2,7 @@
 //! (yet) has the detached one: its index is empty and it holds nothing, so that the fast paths fail
 //! on it.
 
-use core::arch::{asm, global_asm};
+use core::arch::global_asm;
 use core::mem::{offset_of, size_of};
 
 use lockwright_engines::lockmeter::MeterThread;
@@ -51,23 +51,13 @@ global_asm!(
 /// The meter of the calling thread, or the detached one, which is never written to.
 #[inline(always)]
 pub fn raw() -> *mut MeterThread {
-    let meter: *mut MeterThread;
     // SAFETY: reads this thread's word of the symbol above.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]",
-             out(reg) meter, options(nostack, readonly, preserves_flags));
-    }
-    meter
+    (unsafe { own_word!("lockwright_meter", 0) }) as *mut MeterThread
 }
 
 fn detached() -> *mut MeterThread {
-    let meter: *mut MeterThread;
     // SAFETY: the address of the object above.
-    unsafe {
-        asm!("lea {}, [rip + lockwright_unmetered]", out(reg) meter,
-             options(nostack, nomem, preserves_flags));
-    }
-    meter
+    (unsafe { address_of!("lockwright_unmetered") }) as *mut MeterThread
 }
 
 /// The meter of the calling thread, null if it has none.
@@ -94,28 +84,17 @@ pub fn own_with<T>(
 pub fn set(meter: *mut MeterThread) {
     let meter = if meter.is_null() { detached() } else { meter };
     // SAFETY: writes this thread's word of the symbol above.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}",
-             out(reg) _, in(reg) meter, options(nostack, preserves_flags));
-    }
+    unsafe { set_own_word!("lockwright_meter", 0, meter) };
 }
 
 /// The thread has ended for us, or could not be given a meter.
 pub fn is_closed() -> bool {
-    let word: u64;
     // SAFETY: it reads this thread's own word of the symbol, 8 bytes from its start.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 8]",
-             out(reg) word, options(nostack, readonly, preserves_flags));
-    }
-    word != 0
+    (unsafe { own_word!("lockwright_meter", 8) }) != 0
 }
 
 /// Sets what [`is_closed`] says.
 pub fn set_closed(closed: bool) {
     // SAFETY: it writes this thread's own word of the symbol, 8 bytes from its start.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov qword ptr fs:[{0} + 8], {1}",
-             out(reg) _, in(reg) u64::from(closed), options(nostack, preserves_flags));
-    }
+    unsafe { set_own_word!("lockwright_meter", 8, u64::from(closed)) };
 }

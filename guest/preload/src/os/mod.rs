@@ -3,10 +3,7 @@
 pub mod deadline;
 pub mod digits;
 pub mod mapping;
-#[cfg(not(test))]
-mod mem;
 pub mod readable;
-pub mod registers;
 pub mod sys;
 pub mod time;
 pub mod timers;

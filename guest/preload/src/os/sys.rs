@@ -2,13 +2,13 @@
 //! and some are cancellation points. Each returns the kernel's value, negative errno on failure;
 //! for a thread that would be killed for it ([`tls::is_barred`]), EPERM.
 
-use core::arch::asm;
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::AtomicU32;
 
 use super::digits::Digits;
 use super::tls;
+use crate::arch::{FORK, FUTEX_DIGITS, system_call};
 
 /// # Safety
 /// The arguments are valid for the system call `n`: what it reads and writes is the caller's.
@@ -17,14 +17,8 @@ unsafe fn syscall6(n: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: 
     if tls::is_barred() {
         return -(libc::EPERM as isize);
     }
-    let ret: isize;
-    // SAFETY: the Linux x86-64 system call convention; the caller vouches for the arguments.
-    unsafe {
-        asm!("syscall", inlateout("rax") n as isize => ret, in("rdi") a, in("rsi") b, in("rdx") c,
-             in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _,
-             options(nostack));
-    }
-    ret
+    // SAFETY: the caller vouches for the arguments.
+    unsafe { system_call(n, [a, b, c, d, e, f]) }
 }
 
 macro_rules! syscall {
@@ -279,9 +273,9 @@ pub fn futex_waited_for(tid: u32) -> Option<u64> {
         return None;
     }
     let mut line = [0u8; 128];
-    // "202 0xADDRESS 0xOPERATION ...", or "running".
+    // "NUMBER 0xADDRESS 0xOPERATION ...", or "running".
     let mut fields = read_of_task(tid, c"syscall", &mut line)?.split(|&b| b == b' ');
-    if fields.next()? != b"202" {
+    if fields.next()? != FUTEX_DIGITS {
         return None;
     }
     let mut number = || {
@@ -405,7 +399,7 @@ pub fn writev<const M: usize, const N: usize>(
 /// The owner of an open regular file; `None` if it is none.
 pub fn owner_of_regular(fd: isize) -> Option<u32> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: writes one stat, which x86-64's C library has in the kernel's form.
+    // SAFETY: writes one stat, which the C library has in the kernel's form.
     let done = unsafe { syscall!(libc::SYS_fstat, fd, stat.as_mut_ptr()) };
     // SAFETY: a zeroed stat is a valid one, as it is made of integers.
     let stat = unsafe { stat.assume_init() };
@@ -568,7 +562,7 @@ pub fn thread_name() -> [u8; 16] {
 /// What `_Fork` comes down to, where the C library has none (before 2.34).
 pub fn fork() -> i32 {
     // SAFETY: the child goes on as the parent does.
-    (unsafe { syscall!(libc::SYS_fork) }) as i32
+    (unsafe { syscall!(FORK.0, FORK.1) }) as i32
 }
 
 /// Process id and parent process id.

@@ -6,7 +6,7 @@
 //! nothing is held there and there is room for nothing, so that the fast paths fail on it without a
 //! check.
 
-use core::arch::{asm, global_asm};
+use core::arch::global_asm;
 use core::mem::{offset_of, size_of};
 
 use lockwright_engines::lockdep::ThreadState;
@@ -58,24 +58,14 @@ global_asm!(
 /// The state of the calling thread, or the detached one, which is never written to.
 #[inline(always)]
 pub fn raw() -> *mut ThreadState {
-    let state: *mut ThreadState;
     // SAFETY: reads this thread's word of the symbol above, through the offset that the loader put
     // into the GOT.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]",
-             out(reg) state, options(nostack, readonly, preserves_flags));
-    }
-    state
+    (unsafe { own_word!("lockwright_thread", 0) }) as *mut ThreadState
 }
 
 fn detached() -> *mut ThreadState {
-    let state: *mut ThreadState;
     // SAFETY: the address of the object above.
-    unsafe {
-        asm!("lea {}, [rip + lockwright_detached]", out(reg) state,
-             options(nostack, nomem, preserves_flags));
-    }
-    state
+    (unsafe { address_of!("lockwright_detached") }) as *mut ThreadState
 }
 
 /// The state of the calling thread, null if it is detached.
@@ -100,32 +90,21 @@ pub fn detach() {
 /// Sets it.
 pub fn set(state: *mut ThreadState) {
     // SAFETY: writes this thread's word of the symbol above.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}",
-             out(reg) _, in(reg) state, options(nostack, preserves_flags));
-    }
+    unsafe { set_own_word!("lockwright_thread", 0, state) };
 }
 
 /// The word `AT` bytes into the thread's copy of `lockwright_thread`.
 fn word<const AT: usize>() -> u64 {
-    let word: u64;
     // SAFETY: it reads this thread's own word of the symbol, `AT` bytes from its start; callers
     // stay within it.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + {at}]",
-             out(reg) word, at = const AT, options(nostack, readonly, preserves_flags));
-    }
-    word
+    unsafe { own_word!("lockwright_thread", AT) }
 }
 
 /// Sets the word `AT` bytes into it.
 fn set_word<const AT: usize>(value: u64) {
     // SAFETY: it writes this thread's own word of the symbol, `AT` bytes from its start; callers
     // stay within it.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + {at}], {1}",
-             out(reg) _, in(reg) value, at = const AT, options(nostack, preserves_flags));
-    }
+    unsafe { set_own_word!("lockwright_thread", AT, value) };
 }
 
 /// The second word: not 0 once the thread's exit has been recorded, or attaching it failed; it
@@ -204,14 +183,8 @@ pub fn set_short_parts(parts: u64) {
 
 /// The ninth word: adds 1 to it, and answers what it was. A handler that comes between adds to it before or after that.
 pub fn add_number() -> u64 {
-    let mut word = 1_u64;
-    // SAFETY: it adds to this thread's own word of the symbol. One instruction, so no handler divides it; no other thread
-    // uses the word.
-    unsafe {
-        asm!("mov {at}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "xadd qword ptr fs:[{at} + 64], {word}",
-             at = out(reg) _, word = inout(reg) word, options(nostack));
-    }
-    word
+    // SAFETY: it adds to this thread's own word of the symbol. No handler divides it, and no other thread uses the word.
+    unsafe { count_own_word!("lockwright_thread", 64) }
 }
 
 /// Sets the ninth word.

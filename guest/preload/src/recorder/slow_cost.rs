@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use lockwright_ledger::Header;
 
-use crate::os::registers::stack_pointer;
+use crate::arch::stack_pointer;
 use crate::os::{sys, time, tls};
 
 /// So many entries are all timed.

@@ -5,8 +5,10 @@
 
 use gimli::{
     BaseAddresses, CallFrameInstruction as Instruction, CallFrameInstructionIter, EhFrame,
-    EndianSlice, FrameDescriptionEntry, NativeEndian, Register, UnwindExpression, X86_64,
+    EndianSlice, FrameDescriptionEntry, NativeEndian, Register, UnwindExpression,
 };
+
+use crate::arch::{FP, RETURN_ADDRESS, SP, moves_nothing};
 
 type Slice<'a> = EndianSlice<'a, NativeEndian>;
 
@@ -41,7 +43,7 @@ pub enum Kept {
 pub struct Rules {
     pub cfa: Cfa,
     pub return_address: Kept,
-    pub rbp: Kept,
+    pub fp: Kept,
 }
 
 /// Rules that are put aside at a time. Compilers nest none.
@@ -57,11 +59,7 @@ pub fn rules_at(
 ) -> Option<Rules> {
     let cie = fde.cie();
     let mut evaluation = Evaluation {
-        now: Rules {
-            cfa: Cfa::Register(X86_64::RSP, 0),
-            return_address: Kept::Unsaid,
-            rbp: Kept::Unsaid,
-        },
+        now: Rules { cfa: Cfa::Register(SP, 0), return_address: Kept::Unsaid, fp: Kept::Unsaid },
         first: None,
         aside: [None; MOST_ASIDE],
         location: fde.initial_address(),
@@ -154,8 +152,8 @@ impl Evaluation {
             Instruction::Restore { register } => {
                 let first = self.first?;
                 match register {
-                    X86_64::RA => self.now.return_address = first.return_address,
-                    X86_64::RBP => self.now.rbp = first.rbp,
+                    RETURN_ADDRESS => self.now.return_address = first.return_address,
+                    FP => self.now.fp = first.fp,
                     _ => {}
                 }
             }
@@ -166,6 +164,7 @@ impl Evaluation {
                 self.now = self.aside.iter_mut().rev().find_map(Option::take)?;
             }
             Instruction::ArgsSize { .. } | Instruction::Nop => {}
+            instruction if moves_nothing(&instruction) => {}
             // Another machine's.
             _ => return None,
         }
@@ -178,8 +177,8 @@ impl Evaluation {
 
     fn keep(&mut self, register: Register, kept: Kept) {
         match register {
-            X86_64::RA => self.now.return_address = kept,
-            X86_64::RBP => self.now.rbp = kept,
+            RETURN_ADDRESS => self.now.return_address = kept,
+            FP => self.now.fp = kept,
             _ => {}
         }
     }
@@ -263,8 +262,8 @@ mod tests {
                             }
                             CfaRule::Expression(expression) => Cfa::Expression(expression),
                         },
-                        return_address: kept(row.register(X86_64::RA)),
-                        rbp: kept(row.register(X86_64::RBP)),
+                        return_address: kept(row.register(RETURN_ADDRESS)),
+                        fp: kept(row.register(FP)),
                     };
                     let found = rules_at(&fde, &section, &bases, row.start_address());
                     assert_eq!(found, Some(expected), "{file} {:#x}", row.start_address());

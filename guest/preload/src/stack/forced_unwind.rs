@@ -16,13 +16,7 @@ pub static UNWOUND: Upcall<fn()> = Upcall::none();
 
 // The personality routine of all our frames. Without a std nobody defines it, and the precompiled
 // core library refers to it. Hidden, so that a Rust program's own is not interposed.
-core::arch::global_asm!(
-    ".globl rust_eh_personality",
-    ".hidden rust_eh_personality",
-    "rust_eh_personality:",
-    "jmp {to}",
-    to = sym personality,
-);
+framed_code!(personality, to = sym personality);
 
 /// What the unwinder calls for each frame that it meets.
 ///

@@ -159,13 +159,13 @@ static LAST: AtomicU32 = AtomicU32::new(0);
 /// The words that an unwinder has read.
 pub struct Noted {
     pc: u64,
-    rsp: u64,
+    sp: u64,
     len: usize,
     /// What was read, and what it was: not pairs, which would take a third more of the stack.
     steps: [Step; MOST],
     words: [u64; MOST],
     /// Where the frame pointer comes from that the next frame has, unless that is noted.
-    rbp: Option<(Step, u64)>,
+    fp: Option<(Step, u64)>,
     /// Nothing else was read, and all found room.
     is_whole: bool,
 }
@@ -175,11 +175,11 @@ impl Noted {
     pub const fn new() -> Self {
         Self {
             pc: 0,
-            rsp: 0,
+            sp: 0,
             len: 0,
             steps: [Step::END; MOST],
             words: [0; MOST],
-            rbp: None,
+            fp: None,
             is_whole: false,
         }
     }
@@ -191,8 +191,8 @@ impl Noted {
 
     /// An unwinding begins at `call`.
     pub fn begin(&mut self, call: Frame) {
-        (self.pc, self.rsp, self.len, self.is_whole) = (call.pc, call.rsp, 0, true);
-        self.rbp = Some((Step(Step::FRAME_POINTER), call.rbp.wrapping_sub(call.rsp)));
+        (self.pc, self.sp, self.len, self.is_whole) = (call.pc, call.sp, 0, true);
+        self.fp = Some((Step(Step::FRAME_POINTER), call.fp.wrapping_sub(call.sp)));
     }
 
     /// What was read, and what it was, if nothing else was read.
@@ -215,7 +215,7 @@ impl Noted {
     }
 
     fn step(&mut self, at: u64, kind: u32) -> Step {
-        match u32::try_from(at.wrapping_sub(self.rsp)) {
+        match u32::try_from(at.wrapping_sub(self.sp)) {
             Ok(offset) if offset & Step::KIND == 0 => Step(offset | kind),
             _ => {
                 self.is_whole = false;
@@ -233,16 +233,16 @@ impl Reads for Noted {
 
     fn pointer(&mut self, at: u64, word: u64) {
         let step = self.step(at, Step::POINTER);
-        self.push((step, word.wrapping_sub(self.rsp)));
+        self.push((step, word.wrapping_sub(self.sp)));
     }
 
-    fn saved_rbp(&mut self, at: u64, word: u64) {
+    fn saved_fp(&mut self, at: u64, word: u64) {
         let step = self.step(at, Step::POINTER);
-        self.rbp = Some((step, word.wrapping_sub(self.rsp)));
+        self.fp = Some((step, word.wrapping_sub(self.sp)));
     }
 
-    fn uses_rbp(&mut self) {
-        if let Some(step) = self.rbp.take() {
+    fn uses_fp(&mut self) {
+        if let Some(step) = self.fp.take() {
             self.push(step);
         }
     }
@@ -427,15 +427,15 @@ mod tests {
         }
 
         fn call(&self, pc: u64) -> Frame {
-            Frame { pc, rsp: self.at(0), rbp: 77 }
+            Frame { pc, sp: self.at(0), fp: 77 }
         }
 
         fn noted(&self, pc: u64) -> Noted {
             let mut noted = Noted::new();
             noted.begin(self.call(pc));
             noted.return_address(self.at(2), self.0[2]);
-            noted.saved_rbp(self.at(1), self.0[1]);
-            noted.uses_rbp();
+            noted.saved_fp(self.at(1), self.0[1]);
+            noted.uses_fp();
             noted.return_address(self.at(7), self.0[7]);
             noted
         }

@@ -49,7 +49,7 @@ pub fn begin() {
 #[inline(always)]
 fn guesses(root: u32, call: Frame) -> &'static [AtomicU32; 2] {
     // Fibonacci hashing, as in `rule_cache`.
-    let hash = (call.pc ^ call.rsp << 20 ^ u64::from(root)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = (call.pc ^ call.sp << 20 ^ u64::from(root)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     &GUESSES[(hash >> (64 - BITS)) as usize]
 }
 
@@ -92,7 +92,7 @@ unsafe fn compare(row: u32, root: u32, call: Frame, key: &mut KeyOnce) -> Option
         if let Some(offset) = step.offset() {
             // SAFETY: all that the unwinder reads before this word is as it was when it has read this one. So it would read
             // it now, too, of the frames of a call that the caller promises.
-            if unsafe { ((call.rsp + offset) as *const u64).read() } != word {
+            if unsafe { ((call.sp + offset) as *const u64).read() } != word {
                 return None;
             }
             continue;

@@ -1,11 +1,11 @@
 //! The calling thread's stack: where it lies. Looked up when first asked for, and kept in
 //! initial-exec TLS.
 
-use core::arch::{asm, global_asm};
+use core::arch::global_asm;
 use core::mem::size_of;
 
 use super::modules;
-use crate::os::registers::stack_pointer;
+use crate::arch::stack_pointer;
 use crate::os::sys;
 
 /// How often to look for the bounds of a stack. More than once, since the first caller may be on
@@ -36,12 +36,8 @@ global_asm!(
 /// Those of the calling thread, as far as they were looked up.
 #[inline(always)]
 pub fn known() -> &'static mut Bounds {
-    let own: *mut Bounds;
     // SAFETY: the address of this thread's copy of the symbol above.
-    unsafe {
-        asm!("mov {0}, qword ptr fs:[0]", "add {0}, qword ptr [rip + lockwright_stack@GOTTPOFF]",
-             out(reg) own, options(nostack, readonly));
-    }
+    let own = (unsafe { own_address!("lockwright_stack") }) as *mut Bounds;
     // SAFETY: the thread's, as long as it runs. A handler that comes between looks up the same.
     unsafe { &mut *own }
 }
@@ -54,21 +50,21 @@ pub fn descriptor() -> u64 {
 
 /// The address is on the calling thread's stack, in a frame that is there or in one that was.
 pub fn has(addr: u64) -> bool {
-    let rsp = stack_pointer();
+    let sp = stack_pointer();
     let bounds = known();
     if bounds.to == 0 && bounds.tries < TRIES {
         bounds.tries += 1;
-        bounds.look(rsp);
+        bounds.look(sp);
     }
-    bounds.contain(rsp) && bounds.contain(addr)
+    bounds.contain(sp) && bounds.contain(addr)
 }
 
 /// The address is on the calling thread's stack, in a frame that is there.
 #[inline]
 pub fn has_now(addr: u64) -> bool {
-    let rsp = stack_pointer();
+    let sp = stack_pointer();
     // Everything between is the thread's stack, or this is not called on its stack.
-    addr >= rsp && (descriptor() <= rsp || addr < descriptor()) && has(addr)
+    addr >= sp && (descriptor() <= sp || addr < descriptor()) && has(addr)
 }
 
 impl Bounds {
@@ -82,17 +78,17 @@ impl Bounds {
         (self.to != 0).then_some(self.from)
     }
 
-    /// Looks for the bounds of the stack that `rsp` is on, if that is the thread's own.
+    /// Looks for the bounds of the stack that `sp` is on, if that is the thread's own.
     #[cold]
-    fn look(&mut self, rsp: u64) {
-        let Some(found) = modules::mapping_of(rsp) else { return };
+    fn look(&mut self, sp: u64) {
+        let Some(found) = modules::mapping_of(sp) else { return };
         let top = descriptor();
         if found.is_main_stack {
             /// Where there is no limit: what nobody's frames reach.
             const MOST: u64 = 1 << 30;
             let size = sys::limit(libc::RLIMIT_STACK).min(MOST);
             (self.from, self.to) = (found.end.saturating_sub(size).min(found.start), found.end);
-        } else if rsp < top && top < found.end {
+        } else if sp < top && top < found.end {
             (self.from, self.to) = (found.start, top);
         }
     }

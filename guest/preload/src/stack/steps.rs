@@ -50,11 +50,11 @@ impl Step {
     /// The unwinder reads this word of the stack that `call` is on.
     #[inline(always)]
     pub unsafe fn read(self, call: Frame) -> u64 {
-        let at = call.rsp.wrapping_add(u64::from(self.0 & !Self::KIND)) as *const u64;
+        let at = call.sp.wrapping_add(u64::from(self.0 & !Self::KIND)) as *const u64;
         match self.0 & Self::KIND {
-            Self::FRAME_POINTER => call.rbp.wrapping_sub(call.rsp),
+            Self::FRAME_POINTER => call.fp.wrapping_sub(call.sp),
             // SAFETY: the caller promises a word of a live frame.
-            Self::POINTER => unsafe { at.read() }.wrapping_sub(call.rsp),
+            Self::POINTER => unsafe { at.read() }.wrapping_sub(call.sp),
             // SAFETY: the caller promises a word of a live frame.
             _ => unsafe { at.read() },
         }

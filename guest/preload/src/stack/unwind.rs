@@ -3,95 +3,19 @@
 //! For one return address the rule that leads to the caller's frame never changes; it is looked up
 //! once (by `gimli`, in the tables of the module that the address lies in) and then cached.
 
-use core::arch::asm;
 use core::sync::atomic::Ordering::Relaxed;
 
-use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection};
 
 use lockwright_ledger::inlined::DEPTH;
 
 use super::cfi::{Cfa, Kept, Rules, rules_at};
 use super::{blocks, checked_read, modules, rule_cache, stack_bounds};
-
-/// How to get from a frame to its caller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// No caller, or none that we can find.
-    End,
-    /// CFA = rsp + offset.
-    Rsp { cfa: i32, rbp: Saved },
-    /// CFA = rbp + offset.
-    Rbp { cfa: i32, rbp: Saved },
-    /// CFA = *(rbp + offset): functions that realign their stack.
-    RbpDeref { cfa: i32, rbp: Saved },
-}
-
-/// Where the caller's rbp is: unchanged, or saved at CFA + offset (or rbp + offset).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
-    Same,
-    AtCfa(i16),
-    AtRbp(i16),
-}
-
-impl Rule {
-    /// As 64 bits: offset 32, rbp's offset 16, rbp's place 2, kind 2; bit 63 always set.
-    fn pack(self) -> u64 {
-        let (kind, cfa, rbp) = match self {
-            Self::End => (kind::END, 0, Saved::Same),
-            Self::Rsp { cfa, rbp } => (kind::RSP, cfa, rbp),
-            Self::Rbp { cfa, rbp } => (kind::RBP, cfa, rbp),
-            Self::RbpDeref { cfa, rbp } => (kind::RBP_DEREF, cfa, rbp),
-        };
-        let (place, offset) = match rbp {
-            Saved::Same => (place::SAME, 0),
-            Saved::AtCfa(offset) => (place::AT_CFA, offset),
-            Saved::AtRbp(offset) => (place::AT_RBP, offset),
-        };
-        1 << 63 | u64::from(cfa as u32) | u64::from(offset as u16) << 32 | place << 48 | kind << 50
-    }
-}
-
-/// In a packed rule: no table has one, or none that we can follow.
-const UNKNOWN: u64 = 1 << 52;
-
-/// [`Rule`]'s variants, packed.
-mod kind {
-    pub const END: u64 = 0;
-    pub const RSP: u64 = 1;
-    pub const RBP: u64 = 2;
-    pub const RBP_DEREF: u64 = 3;
-}
-
-/// [`Saved`]'s variants, packed.
-mod place {
-    pub const SAME: u64 = 0;
-    pub const AT_CFA: u64 = 1;
-    pub const AT_RBP: u64 = 2;
-}
-
-/// A packed rule. It is taken apart field by field, as it is followed: every frame that is walked
-/// over goes through here.
-#[derive(Clone, Copy)]
-struct Packed(u64);
-
-impl Packed {
-    fn kind(self) -> u64 {
-        self.0 >> 50 & 3
-    }
-
-    fn cfa(self) -> i64 {
-        (self.0 as i32).into()
-    }
-
-    fn rbp_place(self) -> u64 {
-        self.0 >> 48 & 3
-    }
-
-    fn rbp_offset(self) -> i64 {
-        ((self.0 >> 32) as i16).into()
-    }
-}
+use crate::arch::{
+    self, Arrived, CALL_BYTES, FP, LONGEST_CALL, Packed, SP, UNKNOWN, VENDOR, code_address,
+    ends_in_call, kind, place,
+};
+pub use crate::arch::{Rule, Saved};
 
 #[inline(always)]
 fn rule(pc: u64) -> Packed {
@@ -119,7 +43,7 @@ pub fn rule_of_call(pc: u64) -> Rule {
 }
 
 /// The step from a call in a block of ours to the function at whose place it was entered.
-const OF_BLOCK: Rule = Rule::Rsp { cfa: DEPTH as i32 + 8, rbp: Saved::Same };
+const OF_BLOCK: Rule = Rule::of_block(DEPTH as i32);
 
 /// The rule for return address `pc` (so: of the call before it).
 #[cold]
@@ -153,7 +77,8 @@ impl Entry {
         // SAFETY: the module stays mapped, and `len` reaches to the end of the loadable segment
         // that the section begins in.
         let eh_frame_bytes = unsafe { core::slice::from_raw_parts(eh_frame as *const u8, len) };
-        let section = EhFrame::new(eh_frame_bytes, NativeEndian);
+        let mut section = EhFrame::new(eh_frame_bytes, NativeEndian);
+        section.set_vendor(VENDOR);
         let bases = bases.set_eh_frame(eh_frame);
         let fde = hdr
             .table()?
@@ -182,7 +107,7 @@ impl Code {
         let Entry { fde, section, bases } = Entry::of(pc - 1)?;
         let start = fde.initial_address();
         let entered = rules_at(&fde, &section, &bases, start)?.cfa;
-        let is_part = entered != Cfa::Register(X86_64::RSP, 8);
+        let is_part = entered != Cfa::Register(SP, CALL_BYTES as i64);
         Some(Self { start, end: start.checked_add(fde.len())?, is_part })
     }
 
@@ -203,39 +128,38 @@ fn rule_of<'a>(
     fde: &gimli::FrameDescriptionEntry<EndianSlice<'a, NativeEndian>>,
     section: &EhFrame<EndianSlice<'a, NativeEndian>>,
 ) -> Option<Rule> {
-    if rules.return_address != Kept::AtCfa(-8) {
-        // Lost: the outermost frame.
-        return Some(Rule::End);
-    }
-    let rbp = match rules.rbp {
+    // Lost: the outermost frame.
+    let Kept::AtCfa(return_address) = rules.return_address else { return Some(Rule::End) };
+    let fp = match rules.fp {
         Kept::AtCfa(offset) => Saved::AtCfa(i16::try_from(offset).ok()?),
         Kept::Unsaid | Kept::Lost | Kept::Same => Saved::Same,
         Kept::At(expression) => {
             let expression = expression.get(section).ok()?;
             let (register, offset, deref) = simple(expression, fde)?;
-            if register != X86_64::RBP || deref {
+            if register != FP || deref {
                 return None;
             }
-            Saved::AtRbp(i16::try_from(offset).ok()?)
+            Saved::AtFp(i16::try_from(offset).ok()?)
         }
         Kept::Elsewhere => return None,
     };
-    Some(match rules.cfa {
+    let rule = match rules.cfa {
         Cfa::Register(register, offset) => {
             let cfa = i32::try_from(offset).ok()?;
             match register {
-                X86_64::RSP => Rule::Rsp { cfa, rbp },
-                X86_64::RBP => Rule::Rbp { cfa, rbp },
+                SP => Rule::Sp { cfa, fp },
+                FP => Rule::Fp { cfa, fp },
                 _ => return None,
             }
         }
         Cfa::Expression(expression) => match simple(expression.get(section).ok()?, fde)? {
-            (X86_64::RBP, offset, true) => Rule::RbpDeref { cfa: i32::try_from(offset).ok()?, rbp },
+            (FP, offset, true) => Rule::FpDeref { cfa: i32::try_from(offset).ok()?, fp },
             // The PLT's expression: its first entries push one word halfway through. We never
             // return into the middle of a PLT entry, so any answer does.
             _ => return None,
         },
-    })
+    };
+    Some(rule.at(return_address).unwrap_or(Rule::End))
 }
 
 /// `register + offset`, optionally dereferenced: all that compilers emit for realigned stacks.
@@ -263,24 +187,29 @@ pub struct Frame {
     /// Return address.
     pub pc: u64,
     /// Stack pointer after the return.
-    pub rsp: u64,
+    pub sp: u64,
     /// Frame pointer.
-    pub rbp: u64,
+    pub fp: u64,
 }
 
 impl Frame {
     /// Where this is called.
     #[inline(always)]
     pub fn here() -> Self {
-        let (pc, rsp, rbp): (u64, u64, u64);
-        // SAFETY: the instructions only copy registers: no memory, no flags and no stack change.
-        unsafe {
-            asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
-                 options(nomem, nostack, preserves_flags));
-        }
-        // `pc` is the address after the lea, still inside the function: as good as a return
-        // address.
-        Self { pc, rsp, rbp }
+        // `pc` is an address inside the function: as good as a return address.
+        let [pc, sp, fp] = arch::here();
+        Self { pc, sp, fp }
+    }
+
+    /// That of the call that has `arrived` at one of our functions, with its caller's frame pointer.
+    ///
+    /// # Safety
+    /// The call has not returned.
+    #[inline(always)]
+    pub unsafe fn arrived(arrived: Arrived, fp: u64) -> Self {
+        // SAFETY: as the caller promises.
+        let pc = unsafe { arrived.site() };
+        Self { pc, sp: arrived.stack() as u64 + CALL_BYTES, fp }
     }
 
     /// The innermost frame outside this library: that of the caller of an interposed function.
@@ -305,18 +234,18 @@ impl Frame {
     /// As [`Frame::caller`], telling `reads` of all that is read of the stack for it.
     #[inline(always)]
     fn caller_noting(self, reads: &mut impl Reads) -> Option<Self> {
-        let Self { pc, rsp, rbp } = self;
+        let Self { pc, sp, fp } = self;
         let rule = rule(pc);
         if rule.kind() == kind::END {
             return None;
         }
-        if rule.kind() != kind::RSP {
-            reads.uses_rbp();
+        if rule.kind() != kind::SP {
+            reads.uses_fp();
         }
-        let base = if rule.kind() == kind::RSP { rsp } else { rbp };
+        let base = if rule.kind() == kind::SP { sp } else { fp };
         let mut cfa = base.wrapping_add_signed(rule.cfa());
-        if rule.kind() == kind::RBP_DEREF {
-            if !is_plausible(cfa, rsp) {
+        if rule.kind() == kind::FP_DEREF {
+            if !is_plausible(cfa, sp) {
                 return None;
             }
             let at = cfa;
@@ -324,26 +253,28 @@ impl Frame {
             cfa = unsafe { (at as *const u64).read() };
             reads.pointer(at, cfa);
         }
-        if !is_plausible(cfa.wrapping_sub(8), rsp) {
+        let at = cfa.wrapping_add_signed(rule.return_address());
+        if !is_plausible(at, sp) {
             return None;
         }
         // SAFETY: the return address of a live frame, by the module's own unwind table.
-        let pc = unsafe { ((cfa - 8) as *const u64).read() };
-        reads.return_address(cfa - 8, pc);
-        let mut caller = Self { pc, rsp: cfa, rbp };
-        if rule.rbp_place() != place::SAME {
-            if rule.rbp_place() == place::AT_RBP {
-                reads.uses_rbp();
+        let word = unsafe { (at as *const u64).read() };
+        reads.return_address(at, word);
+        let pc = code_address(word);
+        let mut caller = Self { pc, sp: cfa, fp };
+        if rule.fp_place() != place::SAME {
+            if rule.fp_place() == place::AT_FP {
+                reads.uses_fp();
             }
-            let base = if rule.rbp_place() == place::AT_CFA { cfa } else { rbp };
-            let at = base.wrapping_add_signed(rule.rbp_offset());
-            if !is_plausible(at, rsp) {
+            let base = if rule.fp_place() == place::AT_CFA { cfa } else { fp };
+            let at = base.wrapping_add_signed(rule.fp_offset());
+            if !is_plausible(at, sp) {
                 return None;
             }
             // SAFETY: the module's own unwind table names this place in a live frame for the saved
-            // rbp.
-            caller.rbp = unsafe { (at as *const u64).read() };
-            reads.saved_rbp(at, caller.rbp);
+            // fp.
+            caller.fp = unsafe { (at as *const u64).read() };
+            reads.saved_fp(at, caller.fp);
         }
         (pc != 0).then_some(caller)
     }
@@ -403,9 +334,9 @@ pub trait Reads {
     /// At `at` it has found the pointer `word` to the end of a frame.
     fn pointer(&mut self, at: u64, word: u64);
     /// At `at` it has found the caller's frame pointer.
-    fn saved_rbp(&mut self, at: u64, word: u64);
+    fn saved_fp(&mut self, at: u64, word: u64);
     /// From here on the way depends on the frame pointer that the frame has.
-    fn uses_rbp(&mut self);
+    fn uses_fp(&mut self);
     /// The way depends on something else, too.
     fn anything_else(&mut self);
 }
@@ -419,9 +350,9 @@ impl Reads for Unnoted {
     #[inline(always)]
     fn pointer(&mut self, _: u64, _: u64) {}
     #[inline(always)]
-    fn saved_rbp(&mut self, _: u64, _: u64) {}
+    fn saved_fp(&mut self, _: u64, _: u64) {}
     #[inline(always)]
-    fn uses_rbp(&mut self) {}
+    fn uses_fp(&mut self) {}
     #[inline(always)]
     fn anything_else(&mut self) {}
 }
@@ -433,24 +364,22 @@ impl Reads for Unnoted {
 #[cold]
 #[inline(never)]
 fn past_generated_code(frame: Frame) -> Option<Frame> {
-    let Frame { pc, rsp, rbp } = frame;
-    if rule(pc).0 & UNKNOWN == 0
-        || Entry::of(pc - 1).is_some()
-        || !rbp.is_multiple_of(8)
-        || rbp < rsp
+    let Frame { pc, sp, fp } = frame;
+    if rule(pc).0 & UNKNOWN == 0 || Entry::of(pc - 1).is_some() || !fp.is_multiple_of(8) || fp < sp
     {
         return None;
     }
-    if !stack_bounds::has_now(rbp) || !stack_bounds::has_now(rbp + 15) {
+    if !stack_bounds::has_now(fp) || !stack_bounds::has_now(fp + 15) {
         return None;
     }
     // SAFETY: on the calling thread's own stack, above what runs: whatever it is, it is there.
-    let [caller_rbp, pc] = unsafe { *(rbp as *const [u64; 2]) };
+    let [caller_fp, pc] = unsafe { *(fp as *const [u64; 2]) };
+    let pc = code_address(pc);
     // Not a frame pointer, then. Generated code may be called by more of it.
     if modules::find(pc).is_none() && !follows_call(pc) {
         return None;
     }
-    Some(Frame { pc, rsp: rbp + 16, rbp: caller_rbp })
+    Some(Frame { pc, sp: fp + 16, fp: caller_fp })
 }
 
 /// Whether the instruction before `pc` is a call, wherever that is. The kernel is asked for the bytes:
@@ -460,46 +389,8 @@ fn follows_call(pc: u64) -> bool {
     checked_read::copy(pc.wrapping_sub(LONGEST_CALL as u64), &mut before) && ends_in_call(before)
 }
 
-/// Bytes of a call through memory, with an index and a displacement of 32 bits; a prefix of it may be
-/// longer, and says nothing.
-const LONGEST_CALL: usize = 7;
-
-/// Whether the bytes may end in a call: `e8` with a displacement, or `ff /2`.
-fn ends_in_call(bytes: [u8; LONGEST_CALL]) -> bool {
-    let is_indirect = |length: &usize| {
-        let [opcode, operand] = [bytes[LONGEST_CALL - length], bytes[LONGEST_CALL - length + 1]];
-        opcode == 0xff && (operand >> 3) & 7 == 2
-    };
-    bytes[LONGEST_CALL - 5] == 0xe8 || [2, 3, 4, 6, 7].iter().any(is_indirect)
-}
-
 /// `at` is an aligned slot above the stack pointer and not absurdly far up.
 #[inline(always)]
-pub fn is_plausible(at: u64, rsp: u64) -> bool {
-    at.is_multiple_of(8) && at.wrapping_sub(rsp) < MAX_FRAME_BYTES
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ends_in_call;
-
-    #[test]
-    fn calls_are_known_by_their_bytes() {
-        for call in [
-            // call rel32; call rcx; call [rcx]; call [rbp-8]; call [rsp+8]; call [r13+disp32];
-            // call [rax*8+disp32]
-            [0x90, 0x90, 0xe8, 1, 2, 3, 4],
-            [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd1],
-            [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x11],
-            [0x90, 0x90, 0x90, 0x90, 0xff, 0x55, 0xf8],
-            [0x90, 0x90, 0x90, 0xff, 0x54, 0x24, 0x08],
-            [0x41, 0xff, 0x95, 1, 2, 3, 4],
-            [0xff, 0x14, 0xc5, 1, 2, 3, 4],
-        ] {
-            assert!(ends_in_call(call), "{call:x?}");
-        }
-        for other in [[0; 7], [0x90; 7], [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe1]] {
-            assert!(!ends_in_call(other), "{other:x?}");
-        }
-    }
+pub fn is_plausible(at: u64, sp: u64) -> bool {
+    at.is_multiple_of(8) && at.wrapping_sub(sp) < MAX_FRAME_BYTES
 }

@@ -12,24 +12,7 @@ pub const CONTINUE_UNWIND: c_int = 8;
 /// that does not return. `$symbol` is its name for the linker.
 macro_rules! unwound_call {
     ($symbol:literal, $name:ident, $unwound:expr) => {
-        core::arch::global_asm!(
-            concat!(".globl ", $symbol),
-            concat!(".hidden ", $symbol),
-            concat!(".type ", $symbol, ", @function"),
-            concat!($symbol, ":"),
-            ".cfi_startproc",
-            // DW_EH_PE_pcrel | DW_EH_PE_sdata4.
-            ".cfi_personality 0x1b, {personality}",
-            "sub rsp, 8",
-            ".cfi_adjust_cfa_offset 8",
-            "call rdx",
-            "add rsp, 8",
-            ".cfi_adjust_cfa_offset -8",
-            "ret",
-            ".cfi_endproc",
-            concat!(".size ", $symbol, ", . - ", $symbol),
-            personality = sym personality,
-        );
+        framed_code!(unwound_call $symbol, personality = sym personality);
 
         unsafe extern "C-unwind" {
             #[link_name = $symbol]

@@ -13,6 +13,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::steering::Path;
 
+use crate::arch::Arrived;
 use crate::os::tls;
 use crate::stack::unwind::Frame;
 
@@ -26,8 +27,8 @@ pub use plan::{start, watches_releases};
 /// condition. The thread is held up or delayed if that is planned.
 ///
 /// # Safety
-/// `stack` is where the call has put its return address, and `rbp` the caller's frame pointer; that call has not returned.
-pub unsafe extern "C" fn arrives(first: u64, stack: *const u64, rbp: u64) {
+/// `arrived` is of that call, and `fp` the caller's frame pointer; that call has not returned.
+pub unsafe extern "C" fn arrives(first: u64, arrived: Arrived, fp: u64) {
     let Some(plan) = plan() else { return };
     // A thread that would be killed for a system call, or that forks, is in nobody's plan.
     if tls::is_barred() || tls::leaves() {
@@ -35,8 +36,8 @@ pub unsafe extern "C" fn arrives(first: u64, stack: *const u64, rbp: u64) {
     }
     // SAFETY: the thread's own state or null; read here, before the wrapper that is called next has a reference to it.
     let thread = unsafe { tls::get().as_ref() };
-    // SAFETY: the caller promises that the return address is at `stack`.
-    let frame = Frame { pc: unsafe { stack.read() }, rsp: stack as u64 + 8, rbp };
+    // SAFETY: the caller promises that the call has not returned.
+    let frame = unsafe { Frame::arrived(arrived, fp) };
     if plan.seed.load(Relaxed) != 0 {
         delays::delay(plan, thread, frame.pc);
     }

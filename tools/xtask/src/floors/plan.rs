@@ -122,6 +122,7 @@ pub const CRATES: &[Crate] = &[
             &["callsite", "layouts", "steering", "threads"],
             &["hosts", "libc", "recorder", "stack"],
             &["os"],
+            &["arch"],
         ],
     },
     Crate {
@@ -146,6 +147,7 @@ pub const CRATES: &[Crate] = &[
             &["actions", "environment", "image", "loader", "lookup"],
             &["readable"],
             &["sys"],
+            &["arch"],
         ],
     },
     // Runs in the program under test, instead of its locks.

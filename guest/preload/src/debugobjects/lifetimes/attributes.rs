@@ -85,13 +85,13 @@ fn call_of(addr: u64) -> u64 {
     const PASSED_ON: usize = 64;
     const NEAR: u64 = 1 << 20;
     let Some(mut frame) = Frame::outside() else { return 0 };
-    if !(frame.rsp..frame.rsp + NEAR).contains(&addr) {
+    if !(frame.sp..frame.sp + NEAR).contains(&addr) {
         return 0;
     }
     for _ in 0..PASSED_ON {
         let Some(caller) = frame.caller() else { return 0 };
-        if addr < caller.rsp {
-            return caller.rsp.rotate_left(20) ^ caller.pc;
+        if addr < caller.sp {
+            return caller.sp.rotate_left(20) ^ caller.pc;
         }
         frame = caller;
     }

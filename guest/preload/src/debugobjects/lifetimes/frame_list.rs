@@ -1,6 +1,6 @@
 //! The tracked objects on a thread's stack, as far as there is room to keep them.
 
-use crate::os::registers::stack_pointer;
+use crate::arch::stack_pointer;
 use crate::stack::stack_bounds;
 
 /// Objects of one stack that are watched. The end of further ones shows late: when the thread ends.
@@ -24,15 +24,15 @@ impl Frames {
     /// For a thread that ends: the part of its stack that may have objects, with its thread-local
     /// memory. `None` for the main thread, whose stack stays.
     pub fn all(&self) -> Option<(u64, u64)> {
-        let (rsp, top) = (stack_pointer(), stack_bounds::descriptor());
+        let (sp, top) = (stack_pointer(), stack_bounds::descriptor());
         let lowest = stack_bounds::known().lowest();
-        if rsp >= top || lowest.is_some() && !stack_bounds::known().contain(rsp) {
+        if sp >= top || lowest.is_some() && !stack_bounds::known().contain(sp) {
             return None;
         }
         let noted = self.objects[..self.len as usize].iter().copied();
         let from = match self.has_lost {
-            true => lowest.unwrap_or(rsp),
-            false => noted.fold(rsp, u64::min),
+            true => lowest.unwrap_or(sp),
+            false => noted.fold(sp, u64::min),
         };
         Some((from, top + DESCRIPTOR))
     }

@@ -5,13 +5,10 @@
 use lockwright_ledger::rows::object::object_end;
 
 use super::frame_list::MOST;
+use crate::arch::{RED_ZONE, stack_pointer};
 use crate::debugobjects::{freed_memory, threads};
-use crate::os::registers::stack_pointer;
 use crate::stack::stack_bounds;
 use crate::stack::unwind::Frame;
-
-/// glibc leaves this much of a stack's end to leaf functions (the System V ABI's red zone).
-const RED_ZONE: u64 = 128;
 
 /// A tracked object on the calling thread's stack.
 pub fn note(addr: u64) {
@@ -37,7 +34,7 @@ pub fn sweep(from: Option<Frame>) {
     if frames.len == 0 {
         return;
     }
-    let end = from.map_or_else(stack_pointer, |call| call.rsp) - RED_ZONE;
+    let end = from.map_or_else(stack_pointer, |call| call.sp) - RED_ZONE;
     if frames.lowest < end {
         sweep_below(end);
     }

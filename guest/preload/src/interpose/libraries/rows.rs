@@ -18,9 +18,8 @@ macro_rules! library_stub {
         /// contract.
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "cmp qword ptr [rdi], 0", "jne 2f", "push rdi", "call {to}", "pop rdi",
-                "2:", "jmp qword ptr [rip + {next}]",
+            code!(
+                unless_made,
                 to = sym $file::$to, next = sym $file::slot::$name
             )
         }
@@ -31,7 +30,7 @@ macro_rules! library_stub {
         /// contract.
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(pass!($pass $arity), "jmp {to}", to = sym $file::$to)
+            code!(pass $pass $arity, to = sym $file::$to)
         }
     };
 }

@@ -1,7 +1,6 @@
 //! Stubs that go by the steering of `lockwright confirm`, `--perturb` and `--avoid`, before the wrappers: only where that
 //! is wanted are they in the stubs' targets, and so cost nobody else an instruction.
 
-use core::arch::naked_asm;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::interpose::target;
@@ -35,17 +34,8 @@ macro_rules! steered {
                 /// stored its target.
                 #[unsafe(naked)]
                 pub unsafe extern "C" fn $name() {
-                    naked_asm!(
-                        "mov rax, [rsp]", "and eax, {in_page}", "lea r11, [rip + {may_be}]",
-                        "cmp byte ptr [r11 + rax], 0",
-                        "jne 2f",
-                        "jmp qword ptr [rip + {next}]",
-                        "2:",
-                        "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
-                        "lea rsi, [rsp + 56]", "mov rdx, rbp",
-                        "call {arrives}",
-                        "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
-                        "jmp qword ptr [rip + {next}]",
+                    code!(
+                        arrives,
                         in_page = const IN_PAGE, may_be = sym MAY_BE, arrives = sym arrives,
                         next = sym next::$name
                     )
@@ -58,16 +48,8 @@ macro_rules! steered {
                 /// As for the others; `choose_releases` has stored its target.
                 #[unsafe(naked)]
                 pub unsafe extern "C" fn $release() {
-                    naked_asm!(
-                        "mov rax, qword ptr [rip + lockwright_thread@GOTTPOFF]",
-                        "cmp qword ptr fs:[rax + {rooms}], 0",
-                        "jne 2f",
-                        "jmp qword ptr [rip + {next}]",
-                        "2:",
-                        "push rdi", "push rsi", "push rdx", "push rcx", "push r8",
-                        "call {departs}",
-                        "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
-                        "jmp qword ptr [rip + {next}]",
+                    code!(
+                        departs,
                         rooms = const ROOMS, departs = sym departs, next = sym next::$release
                     )
                 }

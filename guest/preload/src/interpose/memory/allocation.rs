@@ -2,10 +2,10 @@
 //! than glibc's: [`crate::interpose::signal_unsafe`]'s stubs go here, and what is here calls on. Elsewhere this is
 //! out of the way.
 
-use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
+use crate::arch::Arrived;
 use crate::interpose::guarded::Guarded;
 use crate::interpose::{block_size, signal_unsafe};
 use crate::lock_id::allocations;
@@ -17,18 +17,15 @@ static ARE_TRACKED: AtomicBool = AtomicBool::new(false);
 /// Smaller blocks are not recorded.
 static LEAST: AtomicUsize = AtomicUsize::new(0);
 
-/// The program was given a block. Called by the functions below: `returns` is where on the stack the address is that the
-/// allocating function returns to, and `rbp` its caller's frame pointer.
+/// The program was given a block. Called by the functions below: `arrived` is of the call of the
+/// allocating function, and `fp` its caller's frame pointer.
 ///
 /// # Safety
 /// As said, and that function has not returned.
-unsafe extern "C" fn given(block: *mut c_void, size: usize, returns: *const u64, rbp: u64) {
+unsafe extern "C" fn given(block: *mut c_void, size: usize, arrived: Arrived, fp: u64) {
     if ARE_TRACKED.load(Relaxed) {
-        // SAFETY: the caller promises the return address of a function that has not returned.
-        unsafe {
-            let call = Frame { pc: returns.read(), rsp: returns as u64 + 8, rbp };
-            allocations::record(call, block as u64, size);
-        }
+        // SAFETY: the caller promises a call that has not returned.
+        unsafe { allocations::record(Frame::arrived(arrived, fp), block as u64, size) };
     }
     block_size::record(block, size);
 }
@@ -66,11 +63,11 @@ impl Next {
     }
 }
 
-/// `name: where the size of the block comes from in rax;`. The function calls the next, has [`given`] record what that
+/// `name: the argument that is the size of the block;`. The function calls the next, has [`given`] record what that
 /// returned, and returns that. It is assembly so that it knows where on the stack its own return address is; small
 /// blocks, which are not recorded, only pass by.
 macro_rules! allocating {
-    ($($name:ident: $($size:literal)*;)*) => {
+    ($($name:ident: $size:ident;)*) => {
         mod next {
             $(
                 #[allow(non_upper_case_globals, reason = "named as the function is")]
@@ -84,28 +81,8 @@ macro_rules! allocating {
             /// by now.
             #[unsafe(naked)]
             unsafe extern "C" fn $name() {
-                naked_asm!(
-                    ".cfi_startproc",
-                    $($size,)*
-                    "cmp rax, qword ptr [rip + {least}]",
-                    "jb 2f",
-                    "push rax",
-                    ".cfi_adjust_cfa_offset 8",
-                    "call qword ptr [rip + {next}]",
-                    "pop rsi",
-                    ".cfi_adjust_cfa_offset -8",
-                    "mov rdi, rax",
-                    "mov rdx, rsp",
-                    "mov rcx, rbp",
-                    "push rax",
-                    ".cfi_adjust_cfa_offset 8",
-                    "call {given}",
-                    "pop rax",
-                    ".cfi_adjust_cfa_offset -8",
-                    "ret",
-                    "2:",
-                    "jmp qword ptr [rip + {next}]",
-                    ".cfi_endproc",
+                code!(
+                    allocates $size,
                     least = sym LEAST,
                     next = sym next::$name,
                     given = sym given,
@@ -120,11 +97,10 @@ macro_rules! allocating {
 }
 
 allocating! {
-    malloc: "mov rax, rdi";
-    // If that overflows there is no block.
-    calloc: "mov rax, rdi" "imul rax, rsi";
-    aligned_alloc: "mov rax, rsi";
-    memalign: "mov rax, rsi";
+    malloc: first;
+    calloc: product;
+    aligned_alloc: second;
+    memalign: second;
 }
 
 static NEXT_REALLOC: Next = Next::unknown();

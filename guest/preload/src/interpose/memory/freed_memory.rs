@@ -7,7 +7,6 @@
 //! bytes that it lies in. For larger blocks, which are rare, all pages are looked at. How large a block is,
 //! [`crate::interpose::block_size`] knows; a block whose size is not known is not looked at.
 
-use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 
@@ -68,16 +67,8 @@ const LARGE_HEADER: usize = SMALL + 8 + 7;
 /// `block` is null or a live block of glibc's malloc, as for `free`.
 #[unsafe(naked)]
 unsafe extern "C" fn free_by_header(block: *mut c_void) {
-    naked_asm!(
-        "mov eax, edi",
-        "shr eax, 12",
-        "and eax, {mask}",
-        "lea rcx, [rip + {pages}]",
-        "cmp byte ptr [rcx + rax], 0",
-        "jne {look}",
-        "cmp qword ptr [rdi - 8], {large}",
-        "ja {look}",
-        "jmp qword ptr [rip + {next}]",
+    code!(
+        free_by_header,
         mask = const lock_pages::PAGES - 1,
         pages = sym lock_pages::LOCK_PAGES,
         large = const LARGE_HEADER,

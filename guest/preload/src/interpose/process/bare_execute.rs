@@ -1,7 +1,6 @@
 //! Programs that execute others through the C library's `syscall`. They do so for `execveat`, which
 //! glibc has only since 2.34.
 
-use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_long};
 
 use crate::interpose::execute;
@@ -13,7 +12,7 @@ use crate::libc::real::{self, Strings};
 /// The program called `syscall` with the number and arguments of `execve` or `execveat`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_that_executes() -> c_long {
-    naked_asm!("jmp {to}", to = sym executes)
+    code!(go, to = sym executes)
 }
 
 /// # Safety

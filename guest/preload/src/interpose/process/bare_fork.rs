@@ -3,7 +3,6 @@
 //! wrappers do in the parent and in the child what the handlers do. Threads and vforked children
 //! share all memory, ours included, and are let be.
 
-use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};
 
 use crate::libc::real::{self, Begin};
@@ -133,39 +132,8 @@ pub const SHARES: c_int = libc::CLONE_VM | libc::CLONE_SETTLS;
 /// The program called `syscall` with the number and arguments of `fork`, `clone` or `clone3`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
-    naked_asm!(
-        "cmp edi, {fork}",
-        "je {bare}",
-        "cmp edi, {clone}",
-        "jne 2f",
-        // Flags and stack: on another stack nobody returns from here.
-        "test esi, {shares}",
-        "jnz 3f",
-        "test rdx, rdx",
-        "jnz 3f",
-        "jmp {bare}",
-        // The same in a structure.
-        "2: push rdi",
-        "push rsi",
-        "push rdx",
-        "push rcx",
-        "push r8",
-        "push r9",
-        "sub rsp, 8",
-        "mov rdi, rsi",
-        "mov rsi, rdx",
-        "call {returns_twice}",
-        "add rsp, 8",
-        "pop r9",
-        "pop r8",
-        "pop rcx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "test al, al",
-        "jnz {bare}",
-        "3: jmp qword ptr [rip + {next}]",
-        fork = const libc::SYS_fork,
+    code!(
+        forks_by_number,
         clone = const libc::SYS_clone,
         shares = const SHARES,
         returns_twice = sym returns_twice,

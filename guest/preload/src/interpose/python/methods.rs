@@ -391,7 +391,7 @@ macro_rules! stubs {
         /// Called by the interpreter as a method of the lock.
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(pass!($pass 3), "jmp {to}", to = sym $to)
+            code!(pass $pass 3, to = sym $to)
         }
     )* };
 }

@@ -2,27 +2,11 @@
 
 use core::ffi::{c_int, c_void};
 
+use crate::arch::{MASK, MASK_WAS_SAVED, jumps_to};
 use crate::debugobjects::waiters;
 use crate::interpose::abandoned_waits;
 use crate::libc::real;
 use crate::lockdep::signal;
-
-/// Offset of glibc's `__mask_was_saved` in a jump buffer, after eight registers.
-const MASK_WAS_SAVED: usize = 64;
-/// Offset of the saved mask.
-const MASK: usize = 72;
-/// Offset of the stack pointer, which glibc keeps mangled.
-const STACK_POINTER: usize = 48;
-
-/// What glibc mangles pointers in jump buffers with: a word of the thread's control block.
-fn pointer_guard() -> u64 {
-    let guard: u64;
-    // SAFETY: each thread has a control block at `fs`, and glibc's has the guard in this word.
-    unsafe {
-        core::arch::asm!("mov {}, fs:[0x30]", out(reg) guard, options(nostack, readonly, preserves_flags))
-    };
-    guard
-}
 
 /// # Safety
 /// `to` points to a `jmp_buf` that a setjmp of glibc's has filled.
@@ -33,11 +17,10 @@ unsafe fn jumps(to: *const c_void) {
         let was_saved = to.byte_add(MASK_WAS_SAVED).cast::<c_int>().read() != 0;
         was_saved.then(|| to.byte_add(MASK).cast::<u64>().read())
     };
-    // SAFETY: the stack pointer is a field of the filled `jmp_buf`, whose layout is glibc's.
-    let mangled = unsafe { to.byte_add(STACK_POINTER).cast::<u64>().read() };
     signal::jumps(mask);
     waiters::unwound();
-    abandoned_waits::jumped(mangled.rotate_right(17) ^ pointer_guard());
+    // SAFETY: as the caller promises.
+    abandoned_waits::jumped(unsafe { jumps_to(to) });
 }
 
 /// `longjmp`, `_longjmp` and `siglongjmp`, which are one in glibc.

@@ -5,7 +5,6 @@
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
 
-use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
@@ -100,15 +99,8 @@ macro_rules! ways {
                 /// Jumped to by the stub of the function, with the program's arguments.
                 #[unsafe(naked)]
                 pub unsafe extern "C" fn $name() {
-                    naked_asm!(
-                        "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
-                        "mov r10, fs:[r10]",
-                        "cmp dword ptr [r10 + {in_signal}], 0",
-                        "jne {slow}",
-                        "mov r10, [r10 + {open}]",
-                        "test r10, [rip + {unseen} + {group}]",
-                        "jnz {slow}",
-                        "jmp qword ptr [rip + {next} + {slot}]",
+                    code!(
+                        guarded,
                         in_signal = const offset_of!(Thread, in_signal),
                         open = const offset_of!(Thread, open_signals),
                         unseen = sym UNSEEN,
@@ -128,9 +120,8 @@ macro_rules! ways {
                 /// As for the one above of that name.
                 #[unsafe(naked)]
                 pub unsafe extern "C" fn $name() {
-                    naked_asm!(
-                        "mov r11d, {index}",
-                        "jmp {slow}",
+                    code!(
+                        numbered,
                         index = const Guarded::$name as usize,
                         slow = sym guard_slow,
                     )
@@ -168,50 +159,7 @@ fn used_outside(thread: &ThreadState, group: u64) {
 /// Jumped to as the functions above are: `r11` has an index below `Guarded::NAMES.len()`.
 #[unsafe(naked)]
 unsafe extern "C" fn guard_slow() {
-    naked_asm!(
-        "push rbp",
-        "mov rbp, rsp",
-        "sub rsp, 208",
-        "and rsp, -16",
-        "mov [rsp], rdi",
-        "mov [rsp + 8], rsi",
-        "mov [rsp + 16], rdx",
-        "mov [rsp + 24], rcx",
-        "mov [rsp + 32], r8",
-        "mov [rsp + 40], r9",
-        "mov [rsp + 48], rax",
-        "movaps [rsp + 64], xmm0",
-        "movaps [rsp + 80], xmm1",
-        "movaps [rsp + 96], xmm2",
-        "movaps [rsp + 112], xmm3",
-        "movaps [rsp + 128], xmm4",
-        "movaps [rsp + 144], xmm5",
-        "movaps [rsp + 160], xmm6",
-        "movaps [rsp + 176], xmm7",
-        "mov rdi, r11",
-        "mov rsi, rbp",
-        "call {look}",
-        "mov r11, rax",
-        "mov rdi, [rsp]",
-        "mov rsi, [rsp + 8]",
-        "mov rdx, [rsp + 16]",
-        "mov rcx, [rsp + 24]",
-        "mov r8, [rsp + 32]",
-        "mov r9, [rsp + 40]",
-        "mov rax, [rsp + 48]",
-        "movaps xmm0, [rsp + 64]",
-        "movaps xmm1, [rsp + 80]",
-        "movaps xmm2, [rsp + 96]",
-        "movaps xmm3, [rsp + 112]",
-        "movaps xmm4, [rsp + 128]",
-        "movaps xmm5, [rsp + 144]",
-        "movaps xmm6, [rsp + 160]",
-        "movaps xmm7, [rsp + 176]",
-        "mov rsp, rbp",
-        "pop rbp",
-        "jmp r11",
-        look = sym look,
-    )
+    code!(looks_up, look = sym look)
 }
 
 /// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer
@@ -246,8 +194,8 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
             ..Misuse::new(finding_kind::UNSAFE_CALL, group, Ident::NONE)
         };
         // SAFETY: `guard_slow` has pushed these two words, and its frame is there until this returns.
-        let [rbp, pc] = unsafe { *frame };
-        let from = Frame { pc, rsp: frame as u64 + 16, rbp };
+        let [fp, pc] = unsafe { *frame };
+        let from = Frame { pc, sp: frame as u64 + 16, fp };
         misuse::tell_from(thread, &what, &mut |frames| unwind::capture_from(frames, from));
     }
     next
@@ -265,7 +213,7 @@ static TARGET_FREE: AtomicPtr<()> = AtomicPtr::new(free_slow as *mut ());
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(block: *mut c_void) {
-    naked_asm!("jmp qword ptr [rip + {target}]", target = sym TARGET_FREE)
+    code!(go_on, to = sym TARGET_FREE)
 }
 
 /// Goes to the next `free`, but not if a handler runs in the thread.
@@ -274,12 +222,8 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 /// `block` is null or a live block of the program's allocator, as for `free`.
 #[unsafe(naked)]
 unsafe extern "C" fn free_checked(block: *mut c_void) {
-    naked_asm!(
-        "mov rax, qword ptr [rip + lockwright_thread@GOTTPOFF]",
-        "mov rax, fs:[rax]",
-        "cmp dword ptr [rax + {in_signal}], 0",
-        "jne {slow}",
-        "jmp qword ptr [rip + {next}]",
+    code!(
+        free_guarded,
         in_signal = const offset_of!(Thread, in_signal),
         next = sym NEXT_FREE,
         slow = sym free_slow,

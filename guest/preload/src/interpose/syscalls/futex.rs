@@ -4,7 +4,6 @@
 //! One table says whether each call waits or wakes. What a call does is the kernel's alone:
 //! it is forwarded as it came, and what it returns and leaves in errno is what the program gets.
 
-use core::arch::naked_asm;
 use core::ffi::c_long;
 
 use lockwright_engines::wakes::{Waiter, Waker};
@@ -134,7 +133,7 @@ fn first_of(at: c_long) -> [c_long; 2] {
 /// The program called `syscall` with the number and arguments of `futex`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_futex() -> c_long {
-    naked_asm!("mov rdi, [rsp]", "jmp {to}", to = sym of_futex)
+    code!(site_first, to = sym of_futex)
 }
 
 /// # Safety
@@ -166,7 +165,7 @@ macro_rules! futex2 {
         /// The program called `syscall` with that number and the arguments of such a call.
         #[unsafe(naked)]
         pub unsafe extern "C-unwind" fn $stub() -> c_long {
-            naked_asm!("mov rdi, [rsp]", "jmp {to}", to = sym $to)
+            code!(site_first, to = sym $to)
         }
 
         /// # Safety

@@ -3,7 +3,6 @@
 //! it is what needs neither. A filter may allow ours or not: before it is there, the ledger is
 //! mapped ahead.
 
-use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_ulong};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -77,10 +76,8 @@ impl Restriction {
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prctl() -> c_int {
-    naked_asm!(
-        "cmp edi, {set_seccomp}",
-        "je {restricts}",
-        "jmp qword ptr [rip + {next}]",
+    code!(
+        restricts_by_option,
         set_seccomp = const libc::PR_SET_SECCOMP,
         restricts = sym prctl_that_restricts,
         next = sym real::slot::prctl,
@@ -110,12 +107,8 @@ unsafe extern "C-unwind" fn prctl_that_restricts(
 /// The program called `syscall` with the number and arguments of `prctl` or `seccomp`.
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn syscall_that_restricts() -> c_long {
-    naked_asm!(
-        "cmp edi, {seccomp}",
-        "je {restrict}",
-        "cmp esi, {set_seccomp}",
-        "je {restrict}",
-        "jmp qword ptr [rip + {next}]",
+    code!(
+        restricts_by_number,
         seccomp = const libc::SYS_seccomp,
         set_seccomp = const libc::PR_SET_SECCOMP,
         restrict = sym restrict,

@@ -1,9 +1,9 @@
 //! `syscall`: which numbers are looked at, by one table. All others are forwarded by a test of one
 //! byte.
 
-use core::arch::naked_asm;
 use core::ffi::c_long;
 
+use crate::arch::SYS_FORK;
 use crate::interpose::{bare_execute, bare_fork, futex, seccomp};
 use crate::libc::real;
 
@@ -22,7 +22,7 @@ macro_rules! routes {
 }
 
 routes! {
-    libc::SYS_fork => bare_fork::syscall_that_forks;
+    SYS_FORK => bare_fork::syscall_that_forks;
     libc::SYS_clone => bare_fork::syscall_that_forks;
     libc::SYS_clone3 => bare_fork::syscall_that_forks;
     libc::SYS_execve => bare_execute::syscall_that_executes;
@@ -54,17 +54,8 @@ static ROUTES: [u8; NUMBERS] = {
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall() -> c_long {
-    naked_asm!(
-        "cmp edi, {numbers}",
-        "jae 2f",
-        "mov eax, edi",
-        "lea r11, [rip + {routes}]",
-        "movzx eax, byte ptr [r11 + rax]",
-        "test eax, eax",
-        "jnz 3f",
-        "2: jmp qword ptr [rip + {next}]",
-        "3: lea r11, [rip + {stubs}]",
-        "jmp qword ptr [r11 + 8 * rax - 8]",
+    code!(
+        by_number,
         numbers = const NUMBERS,
         routes = sym ROUTES,
         stubs = sym STUBS,

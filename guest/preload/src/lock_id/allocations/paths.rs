@@ -59,7 +59,7 @@ impl Read {
     unsafe fn again(&self, call: Frame) -> u64 {
         if self.at & u64::from(Step::KIND) == 0 {
             // SAFETY: the caller promises a word of a live frame.
-            return unsafe { (call.rsp.wrapping_add(self.at) as *const u64).read() };
+            return unsafe { (call.sp.wrapping_add(self.at) as *const u64).read() };
         }
         // SAFETY: the caller promises what this step asks for.
         unsafe { Step(self.at as u32).read(call) }
@@ -114,7 +114,7 @@ fn key(pc: u64) -> u64 {
 #[inline(always)]
 fn slot(call: Frame) -> &'static AtomicU32 {
     // Fibonacci hashing. The stack pointer is a multiple of 8 and has few bits that differ within a stack.
-    let hash = (call.pc ^ call.rsp << 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = (call.pc ^ call.sp << 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     &SLOTS[(hash >> (64 - BITS)) as usize]
 }
 
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn call(calls: &[u64; 8], pc: u64) -> Frame {
-        Frame { pc, rsp: &raw const calls[0] as u64, rbp: 77 }
+        Frame { pc, sp: &raw const calls[0] as u64, fp: 77 }
     }
 
     fn noted(calls: &[u64; 8], pc: u64) -> Noted {
@@ -254,8 +254,8 @@ mod tests {
         let at = |word: usize| &raw const calls[word] as u64;
         noted.begin(call(calls, pc));
         noted.return_address(at(2), calls[2]);
-        noted.saved_rbp(at(1), calls[1]);
-        noted.uses_rbp();
+        noted.saved_fp(at(1), calls[1]);
+        noted.uses_fp();
         noted.return_address(at(7), calls[7]);
         noted
     }

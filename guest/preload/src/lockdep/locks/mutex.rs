@@ -1,6 +1,5 @@
 //! pthread_mutex_*: all types and forms.
 
-use core::arch::naked_asm;
 use core::ffi::c_int;
 
 use libc::pthread_mutex_t;
@@ -8,6 +7,7 @@ use lockwright_engines::lockdep::{Acquire, Chain, Ident, ThreadState};
 use lockwright_glibc::table::mutex;
 use lockwright_ledger::rows::mode;
 
+use crate::arch::Arrived;
 use crate::callsite::{self, Return};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, is_locked, kind_of, mutex_kind};
@@ -119,40 +119,27 @@ unsafe extern "C-unwind" fn lock_past_frames(
     ident: Ident,
     chain: Chain,
 ) -> c_int {
-    naked_asm!(
-        "cmp rsi, [rsp]",
-        "je 2f",
-        // It was compiled to a call.
-        "xor edx, edx",
-        "xor ecx, ecx",
-        "jmp {slow}",
-        "2: mov rsi, rsp",
-        "mov r9, rbp",
-        "jmp {here}",
-        slow = sym lock_slow,
-        here = sym lock_past_frames_at,
-    )
+    code!(past_frames, slow = sym lock_slow, here = sym lock_past_frames_at)
 }
 
 /// # Safety
-/// As for [`lock_past_wrappers`]; `stack` is where the return address is, and `rbp` the caller's.
+/// As for [`lock_past_wrappers`]; `arrived` is of the call, and `fp` the caller's.
 unsafe extern "C-unwind" fn lock_past_frames_at(
     m: Mutex,
-    stack: *const u64,
+    arrived: Arrived,
     thread: &mut ThreadState,
     ident: Ident,
     chain: Chain,
-    rbp: u64,
+    fp: u64,
 ) -> c_int {
-    // SAFETY: the caller promises that the return address is at `stack`.
-    let site = unsafe { stack.read() };
-    let call = Frame { pc: site, rsp: stack as u64 + 8, rbp };
+    // SAFETY: the caller promises a call that has not returned.
+    let call = unsafe { Frame::arrived(arrived, fp) };
     // SAFETY: the frame of the call to us.
     let found = unsafe { callsite::known_past_frames(call, |site| thread.known(chain, site)) };
     let Some((deep, probe)) = found else {
         // SAFETY: the program's own `m` goes on unchanged, and `site` is the return address of its
         // call.
-        return unsafe { lock_slow(m, site, Return::UNKNOWN) };
+        return unsafe { lock_slow(m, call.pc, Return::UNKNOWN) };
     };
     thread.reserve_in(chain, ident, 0, deep, probe);
     // SAFETY: the entry was just reserved for the program's mutex, as `lock_reserved` asks.
@@ -165,13 +152,7 @@ unsafe extern "C-unwind" fn lock_past_frames_at(
 /// As for [`lock`]; jumped to, stack and registers are as the program called.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn lock_slow_with_frame(m: Mutex, site: u64, stack: *const u64) -> c_int {
-    naked_asm!(
-        "xor ecx, ecx",
-        "cmp rdx, rsp",
-        "cmove rcx, rbp",
-        "jmp {slow}",
-        slow = sym lock_slow,
-    )
+    code!(with_frame, slow = sym lock_slow)
 }
 
 /// The slow path of [`lock`], for any mutex.

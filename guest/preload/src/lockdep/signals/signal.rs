@@ -10,11 +10,11 @@ use core::sync::atomic::{AtomicUsize, Ordering::*};
 use libc::{sigaction as SigAction, siginfo_t, sigset_t};
 use lockwright_engines::lockdep::{DEBUG_LOCKDEP, MaskCall, ThreadState};
 
+use crate::arch::stack_pointer;
 use crate::libc::real;
 use crate::lockdep::attached_threads::{self, thread};
 use crate::lockdep::is_wanted;
 use crate::lockdep::open_signals::{inherit_mask, now_handled, open_with};
-use crate::os::registers::stack_pointer;
 use crate::os::upcall::Upcall;
 use crate::os::{sys, tls};
 use crate::recorder::state;

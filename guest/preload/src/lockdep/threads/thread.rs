@@ -1,6 +1,5 @@
 //! Threads: their creators, their joiners and their names.
 
-use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -135,25 +134,7 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
 
 // The first function of every thread created through us, by `pthread_create` or `thrd_create`. It
 // ends in a jump: of the thread's call stack, which is the program's, it is no part.
-global_asm!(
-    ".globl lockwright_thread_begin",
-    ".hidden lockwright_thread_begin",
-    ".type lockwright_thread_begin, @function",
-    "lockwright_thread_begin:",
-    ".cfi_startproc",
-    "sub rsp, 24",
-    ".cfi_adjust_cfa_offset 24",
-    "mov rsi, rsp",
-    "call {arrive}",
-    "mov rax, [rsp]",
-    "mov rdi, [rsp + 8]",
-    "add rsp, 24",
-    ".cfi_adjust_cfa_offset -24",
-    "jmp rax",
-    ".cfi_endproc",
-    ".size lockwright_thread_begin, . - lockwright_thread_begin",
-    arrive = sym arrive,
-);
+framed_code!(thread_begin, arrive = sym arrive);
 
 unsafe extern "C-unwind" {
     /// As said above, with the address of a slot. Returns what the start routine does.

@@ -1,0 +1,14 @@
+//! What depends on the machine: a folder for each, of which all have the same parts. Nothing else in this library names a
+//! machine, a register of one, or its instructions.
+//!
+//! Code of functions that are assembly is here, too, as macros: `code!` has what a function does, and the function itself
+//! stays where it is used. So does `own_word!` and its kin, of variables that each thread has.
+
+#[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::*;
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("lockwright's preload library does not know this machine");
