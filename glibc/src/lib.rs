@@ -1,4 +1,4 @@
-//! The layouts of glibc's objects on x86-64.
+//! The layouts of glibc's objects on x86-64 and 64-bit Arm.
 //!
 //! POSIX says what a mutex does, not what its bytes are. The preload library reads those bytes to
 //! tell whether an object can have been initialised; `check --pid` reads them in another process;
@@ -13,6 +13,7 @@
 
 #![cfg_attr(not(test), no_std)]
 
+mod arch;
 pub mod library;
 pub mod table;
 mod version;

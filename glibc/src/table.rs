@@ -49,11 +49,11 @@ impl Field {
     }
 }
 
-/// `/// Of the object. module "name" size { /// Of the field. FIELD "name" size: version => offset }`
+/// `/// Of the object. module "name" size aarch64 size { /// Of the field. FIELD "name" size: version => offset }`
 macro_rules! objects {
     ($(
         $(#[$about:meta])*
-        $module:ident $object:literal $size:literal {
+        $module:ident $object:literal $size:literal $(aarch64 $of_aarch64:literal)? {
             $(
                 $(#[$of_field:meta])*
                 $field:ident $name:literal $bytes:literal:
@@ -76,8 +76,11 @@ macro_rules! objects {
                 )*
 
                 /// The whole object.
-                pub const OBJECT: Object =
-                    Object { name: $object, size: $size, fields: &[$($field),*] };
+                pub const OBJECT: Object = Object {
+                    name: $object,
+                    size: crate::arch::bytes($size, &[$($of_aarch64)?]),
+                    fields: &[$($field),*],
+                };
             }
         )*
 
@@ -88,7 +91,7 @@ macro_rules! objects {
 
 objects! {
     /// Mutexes, and C11's `mtx_t`.
-    mutex "pthread_mutex_t" 40 {
+    mutex "pthread_mutex_t" 40 aarch64 48 {
         /// 0: free; of a robust or priority-inheriting one the owner's thread id.
         LOCK "__lock" 4: 2, 31 => 0;
         /// How often a recursive one is taken.
@@ -192,7 +195,7 @@ objects! {
     }
 
     /// Attributes of threads.
-    attr "pthread_attr_t" 56 {
+    attr "pthread_attr_t" 56 aarch64 64 {
         /// The priority.
         PRIORITY "schedparam" 4: 2, 31 => 0;
         /// How it is scheduled.
@@ -210,7 +213,7 @@ objects! {
     }
 
     /// Attributes of mutexes.
-    mutex_attr "pthread_mutexattr_t" 4 {
+    mutex_attr "pthread_mutexattr_t" 4 aarch64 8 {
         /// Type in the low bits, protocol from bit 28, robust (30), shared (31).
         BITS "mutexkind" 4: 2, 31 => 0;
     }
@@ -224,13 +227,13 @@ objects! {
     }
 
     /// Attributes of condition variables.
-    cond_attr "pthread_condattr_t" 4 {
+    cond_attr "pthread_condattr_t" 4 aarch64 8 {
         /// Shared in bit 0, the clock above it.
         BITS "value" 4: 2, 31 => 0;
     }
 
     /// Attributes of barriers.
-    barrier_attr "pthread_barrierattr_t" 4 {
+    barrier_attr "pthread_barrierattr_t" 4 aarch64 8 {
         /// 1: shared with other processes.
         SHARED "pshared" 4: 2, 31 => 0;
     }

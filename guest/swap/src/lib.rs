@@ -48,7 +48,8 @@ mod era;
 mod next;
 
 mod environment;
-#[path = "../../preload/src/arch/x86_64/mem.rs"]
+#[cfg_attr(target_arch = "x86_64", path = "../../preload/src/arch/x86_64/mem.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "../../preload/src/arch/aarch64/mem.rs")]
 mod mem;
 mod os;
 mod tls;

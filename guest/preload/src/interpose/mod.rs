@@ -5,6 +5,7 @@
 //! A wrapper passes the program's own arguments on to the next function of that name. They meet or
 //! break its contract exactly as without us, which is what most safety comments here rest on.
 
+#[cfg_attr(target_arch = "aarch64", path = "not_inlined.rs")]
 pub mod inlined;
 mod loading;
 mod locks;

@@ -210,7 +210,7 @@ pub const CRATES: &[Crate] = &[
         dir: "glibc",
         says: true,
         uses: &[],
-        floors: &[&["table"], &["library", "version"]],
+        floors: &[&["table"], &["arch", "library", "version"]],
     },
     // All that the two halves share.
     Crate {
