@@ -173,6 +173,18 @@ fn timed(report: &MeterReport) -> String {
     }
 }
 
+/// The processor's counter. That of x86-64, the time-stamp counter, is never as slow as that of 64-bit Arm often is.
+fn counter(mhz: f64) -> String {
+    if mhz >= COARSE_MHZ {
+        return format!("the time-stamp counter ({mhz:.0} MHz)");
+    }
+    let tick = time(1000.0 / mhz);
+    format!("the processor's counter ({mhz:.0} MHz: times are multiples of {tick})")
+}
+
+/// Below this rate a tick is longer than what many holds last.
+const COARSE_MHZ: f64 = 200.0;
+
 /// The clock of all processes' times. A rate is that of the process which had the
 /// most time to find it.
 fn clock(processes: &[Process]) -> Option<String> {
@@ -180,7 +192,7 @@ fn clock(processes: &[Process]) -> Option<String> {
     let alike = |process: &Process| discriminant(&process.clock) == discriminant(&longest);
     Some(match longest {
         _ if !processes.iter().all(alike) => "several clocks".to_owned(),
-        Clock::Tsc { mhz } => format!("the time-stamp counter ({mhz:.0} MHz)"),
+        Clock::Tsc { mhz } => counter(mhz),
         Clock::Monotonic => "CLOCK_MONOTONIC".to_owned(),
         Clock::Unknown => "no clock".to_owned(),
     })
@@ -197,4 +209,15 @@ fn cost(report: &MeterReport) -> String {
         text += &format!(" ({part} % of the program's {})", time(program));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counter;
+
+    #[test]
+    fn a_coarse_counter_says_so() {
+        assert_eq!(counter(2596.2), "the time-stamp counter (2596 MHz)");
+        assert_eq!(counter(62.5), "the processor's counter (62 MHz: times are multiples of 16ns)");
+    }
 }
