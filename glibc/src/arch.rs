@@ -7,3 +7,6 @@ pub const fn bytes(usual: usize, of_aarch64: &[usize]) -> usize {
         _ => usual,
     }
 }
+
+/// The word of a spinlock that is free.
+pub const SPIN_FREE: u32 = if cfg!(target_arch = "aarch64") { 0 } else { 1 };

@@ -184,7 +184,7 @@ objects! {
 
     /// Spinlocks.
     spin "pthread_spinlock_t" 4 {
-        /// 1: free; 0 and less: taken.
+        /// [`SPIN_FREE`](super::SPIN_FREE): free. Taken: 0 and less where that is 1, else 1.
         WORD "" 4: 2, 31 => 0;
     }
 
@@ -255,6 +255,9 @@ objects! {
 
 /// Value of [`semaphore::PRIVATE`] and [`barrier::SHARED`]: shared with other processes.
 pub const FUTEX_SHARED: u32 = 128;
+
+/// Value of [`spin::WORD`]: free.
+pub const SPIN_FREE: u32 = crate::arch::SPIN_FREE;
 
 /// Bits of [`cond::WREFS`].
 pub mod wrefs {

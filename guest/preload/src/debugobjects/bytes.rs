@@ -189,7 +189,7 @@ pub const BARRIER: Bytes = Bytes {
 
 const COUNT: u64 = offset(&barrier::COUNT);
 
-/// 1: free; 0 and less: taken.
+/// 1: free, or taken, as the machine has it; of the other, 0, memory is full.
 pub const SPIN: Bytes = Bytes {
     // SAFETY: a spinlock, which is a word.
     is_possible: |addr| unsafe { word(addr, const { offset(&spin::WORD) }) as i32 <= 1 },

@@ -7,8 +7,8 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use lockwright_glibc::table::{
-    FUTEX_SHARED, attr, barrier, barrier_attr, cond, cond_attr, mutex, mutex_attr, rwlock,
-    rwlock_attr, semaphore, spin, wrefs,
+    FUTEX_SHARED, SPIN_FREE, attr, barrier, barrier_attr, cond, cond_attr, mutex, mutex_attr,
+    rwlock, rwlock_attr, semaphore, spin, wrefs,
 };
 use lockwright_glibc::{Field, Version};
 use lockwright_ledger::rows::object::object_type;
@@ -220,16 +220,19 @@ fn try_barrier(_: Version) -> bool {
 fn try_spin(_: Version) -> bool {
     let mut room = Room::new();
     let l = room.object();
-    let is_taken = |room: &Room| room.word(spin::WORD.always()).cast_signed() <= 0;
+    let is_taken = |room: &Room| {
+        let word = room.word(spin::WORD.always()).cast_signed();
+        if SPIN_FREE == 1 { word <= 0 } else { word == 1 }
+    };
     // SAFETY: a spinlock of our own, used between its init and its end.
     unsafe {
         real::pthread_spin_init(l, libc::PTHREAD_PROCESS_PRIVATE) == 0
-            && room.is(&spin::WORD, 1)
+            && room.is(&spin::WORD, SPIN_FREE)
             && real::pthread_spin_lock(l) == 0
             && is_taken(&room)
             && real::pthread_spin_trylock(l) == libc::EBUSY
             && real::pthread_spin_unlock(l) == 0
-            && room.is(&spin::WORD, 1)
+            && room.is(&spin::WORD, SPIN_FREE)
             && real::pthread_spin_destroy(l) == 0
     }
 }
