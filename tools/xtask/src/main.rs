@@ -1,5 +1,6 @@
 //! `cargo xtask`: what is done around the code.
 
+mod aarch64;
 mod bench;
 mod bpf;
 mod builds;

@@ -3,7 +3,8 @@
 use super::{Extent, cargo_tests, features, smoke};
 use crate::workspace::{cargo, target_dir};
 use crate::{
-    bpf, completions, debug_lockdep, floors, install, man, package, promela, prose, roots, tsan,
+    aarch64, bpf, completions, debug_lockdep, floors, install, man, package, promela, prose, roots,
+    tsan,
 };
 
 /// A check.
@@ -150,6 +151,12 @@ pub const CHECKS: &[Check] = &[
         lane: Lane::Second,
         what: "the shipped command finds and measures in roots of other Debian suites, with other versions of glibc",
         run: roots::check,
+    },
+    Check {
+        name: "aarch64",
+        lane: Lane::Second,
+        what: "on an emulated 64-bit Arm the locks' tests hold, and programs have the same findings and counts as here",
+        run: aarch64::check,
     },
     Check {
         name: "package",
