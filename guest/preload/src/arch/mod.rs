@@ -1,5 +1,5 @@
 //! What depends on the machine: a folder for each, of which all have the same parts. Nothing else in this library names a
-//! machine, a register of one, or its instructions.
+//! machine, a register of one, or its instructions, except `interpose/inlined/`, which is for x86-64 alone.
 //!
 //! Code of functions that are assembly is here, too, as macros: `code!` has what a function does, and the function itself
 //! stays where it is used. So does `own_word!` and its kin, of variables that each thread has.
