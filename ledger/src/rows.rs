@@ -783,7 +783,7 @@ row! {
         inst: u32,
         /// [`mode`] bits.
         mode: u16,
-        /// [`node_flag`] bits. [`node_flag::RELEASED_BY_ANOTHER`] changes.
+        /// [`node_flag`] bits.
         flags: u16,
         /// Stack of the first acquisition in this context.
         stack: u32,
@@ -809,8 +809,6 @@ pub mod node_flag {
     pub const TRUNCATED: u16 = 1;
     /// Acquired in a signal's handler.
     pub const IN_HANDLER: u16 = 2;
-    /// Another thread than the one that took the lock in this context has released it, at least once.
-    pub const RELEASED_BY_ANOTHER: u16 = 4;
     /// The held lock next to it on the path was new: nobody but the thread that made and holds it
     /// could know it. The bits above say the same of the [`NEWS`] - 1 held locks further out.
     pub const NEW: u16 = 1 << 8;

@@ -64,24 +64,6 @@ fn scoped_threads_are_over_after_their_scope() {
     }
 }
 
-/// What the first thread takes after that, it does not take with the lock held; nor has a lock been left held that another releases
-/// after the thread's end.
-#[test]
-fn a_guard_that_another_thread_drops() {
-    let program = rust_program("inlined_given.rs");
-    let circular = |grade| vec![("circular-dependency", grade)];
-    for (how, verdicts, code) in [
-        ("after", vec![], 0),
-        ("ended", vec![], 0),
-        // In what order the first thread gave the guard away and took the other lock is not known.
-        ("meanwhile", circular("possible"), 0),
-        ("kept", circular("likely"), FOUND),
-    ] {
-        let run = check(&program).arg(how).run();
-        assert_eq!((run.verdicts(), run.code()), (verdicts, code), "{how}: {}", run.stderr);
-    }
-}
-
 #[test]
 fn a_deadlock_of_rusts_mutexes_is_one() {
     let run = check_with(&["--on-deadlock=kill"], rust_program(PROGRAM)).arg("deadlock").run();

@@ -178,11 +178,6 @@ impl Trie {
                 .any(|((at, _), k)| at == held && flags & node_flag::NEW << k != 0)
     }
 
-    /// Whether another thread has released a lock that was taken in the context `id`.
-    pub fn is_given(&self, id: u32) -> bool {
-        self.node(id).is_some_and(|node| node.flags & node_flag::RELEASED_BY_ANOTHER != 0)
-    }
-
     /// Segments that took the context `id`.
     pub fn segments(&self, id: u32) -> &[u32] {
         match self.first.get(id as usize..id as usize + 2) {

@@ -19,8 +19,6 @@ enum Stored {
     Row,
     /// How many of them nobody has released yet.
     Count,
-    /// The context in which the last of them was taken.
-    Node,
 }
 
 impl Stored {
@@ -40,15 +38,13 @@ impl Abandoned {
         Self { index: Index::new() }
     }
 
-    /// The thread has ended with a lock held, which the finding `row` says.
-    fn add(&mut self, recorder: &mut Recorder, held: &Held, row: u32) {
-        let [first, count, node] =
-            [Stored::Row, Stored::Count, Stored::Node].map(|of| of.key(held.inst));
+    /// The thread has ended with a lock of instance `inst` held, which the finding `row` says.
+    fn add(&mut self, recorder: &mut Recorder, inst: u32, row: u32) {
+        let [first, count] = [Stored::Row, Stored::Count].map(|of| of.key(inst));
         let left = self.index.get(&recorder.writer, count).unwrap_or(0);
         if row != 0 {
             self.index.insert(&mut recorder.writer, first, row);
             self.index.insert(&mut recorder.writer, count, left + 1);
-            self.index.insert(&mut recorder.writer, node, held.node);
         }
     }
 
@@ -59,16 +55,13 @@ impl Abandoned {
         addr: u64,
         ident: Ident,
     ) -> Option<Holder> {
-        let [row, count, node] =
-            [Stored::Row, Stored::Count, Stored::Node].map(|of| of.key(ident.inst()));
+        let [row, count] = [Stored::Row, Stored::Count].map(|of| of.key(ident.inst()));
         let left = self.index.get(&recorder.writer, count).filter(|&left| left != 0)?;
         let id = self.index.get(&recorder.writer, row)?;
         let &Finding { thread, other_stack: stack, mode, .. } =
             recorder.writer.get::<Finding>(id)?;
         self.index.insert(&mut recorder.writer, count, left - 1);
         recorder.writer.update::<Finding>(id, |row| row.detail = row.detail.saturating_add(1));
-        let node = self.index.get(&recorder.writer, node).unwrap_or(0);
-        recorder.mark_released_by_another(node);
         Some(Holder { thread, stack, addr, ident, mode })
     }
 
@@ -103,7 +96,7 @@ impl Abandoned {
                 ..Misuse::new(finding_kind::EXIT_HELD, held.addr, ident)
             };
             let row = recorder.misuse(thread, &what, now_ns, &mut *capture);
-            self.add(recorder, &held, row);
+            self.add(recorder, held.inst, row);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Misuses of locks, and questions about their holders.
 
-use lockwright_ledger::rows::{Held, mode};
+use lockwright_ledger::rows::Held;
 
 use super::Core;
 use crate::capture::Capture;
@@ -56,15 +56,6 @@ impl Core {
         }
         recorder.mark_unlocked_by_another(&holder)?;
         Some(holder)
-    }
-
-    /// A lock is released by a thread that does not hold it as far as is known: the holder passed its guard on, or nobody saw the
-    /// lock taken. Nothing changes if it is held by readers, as nobody knows which of them it was. Says whether there was a holder.
-    pub fn released_with_guard(&mut self, addr: u64, ident: Ident) -> bool {
-        let holder = self.recorder.holder_in(addr, addr + 1);
-        let is_read =
-            holder.is_some_and(|holder| holder.mode & (mode::READ | mode::READ_RECURSIVE) != 0);
-        !is_read && self.released_by_other(addr, ident).is_some()
     }
 
     /// Records every lock that the thread still holds at its end. `is_gone` says whether the lock

@@ -3,9 +3,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::{
-    Held, Lock, Node, Stack, lock_flag, mode, node_flag, waits_for_lock,
-};
+use lockwright_ledger::rows::{Held, Lock, Stack, lock_flag, mode, waits_for_lock};
 
 use super::Recorder;
 use crate::lockdep::acquire::{Acquire, Ident};
@@ -96,20 +94,10 @@ impl Recorder {
 
     /// A lock at `addr` is unlocked by a thread that does not hold it: its holder, if there is one,
     /// holds it no longer. Who that was, and whether it held it until now.
-    pub(crate) fn take_from_holder(&mut self, addr: u64) -> Option<(Holder, bool)> {
+    pub(crate) fn take_from_holder(&self, addr: u64) -> Option<(Holder, bool)> {
         let holder = self.holder_in(addr, addr + 1)?;
-        let given_up = self.thread(holder.thread)?.give_up(addr);
-        self.mark_released_by_another(given_up.map_or(0, |held| held.node));
-        Some((holder, given_up.is_some()))
-    }
-
-    /// Records that another thread has released a lock that was taken in the context `node`, if that is known.
-    pub(crate) fn mark_released_by_another(&mut self, node: u32) {
-        if node != 0 {
-            // The index of contexts is by the flags that they had at first.
-            let flag = node_flag::RELEASED_BY_ANOTHER;
-            self.writer.update::<Node>(node, |row| row.flags |= flag);
-        }
+        let gave_up = self.thread(holder.thread)?.give_up(addr).is_some();
+        Some((holder, gave_up))
     }
 
     /// Records that the lock of `holder` was unlocked by another thread.

@@ -402,7 +402,7 @@ extern "C-unwind" fn taken_by_both(lock: u64, flags: u32, site: u64, stack: *con
 /// [`Hook::Releases`] under both, where lockdep's short way is not enough.
 extern "C-unwind" fn given_by_both(lock: u64, _none: u32, _site: u64, _: *const u64, _rbp: u64) {
     if !user_locks::releases_innermost(lock) {
-        user_locks::release_guard(lock);
+        user_locks::release_if_held(lock);
     }
     lockmeter::user_locks::releases(lock);
 }
@@ -429,5 +429,5 @@ extern "C-unwind" fn gave_up(lock: u64, _flags: u32, site: u64, _stack: *const u
 
 /// [`Hook::Releases`].
 extern "C-unwind" fn releases(lock: u64, _none: u32, site: u64, _stack: *const u64, _rbp: u64) {
-    steps::release_guard(lock, site);
+    steps::release(lock, site);
 }

@@ -206,17 +206,6 @@ pub fn release_by_any(lock: u64, site: u64) {
     }
 }
 
-/// As [`release`], of a lock that may be released with a guard of another thread's.
-pub fn release_guard(lock: u64, site: u64) {
-    if lockdep::is_wanted() {
-        user_locks::release_guard(lock);
-    }
-    if lockmeter::is_wanted() {
-        // SAFETY: the lock is known by its address alone, so its memory is not touched.
-        unsafe { lockmeter::user_locks::release(lock, site) };
-    }
-}
-
 /// The lock begins its life.
 pub fn init(lock: u64, site: u64) {
     // SAFETY: without a name nothing is read.

@@ -1,7 +1,6 @@
 //! User-defined locks: the program reports each acquisition in its steps, as the kernel's locks do.
 
 use core::ffi::{c_char, c_int};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use lockwright_engines::lockdep::{Acquire, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
@@ -252,29 +251,6 @@ pub fn release_by_any(lock: u64) {
         release_if_held(lock);
     } else if let Some(ident) = unstamped::find(lock) {
         state::with_core(|core| core.released_by_other(lock, ident));
-    }
-}
-
-/// Releases that found no holder, in a row, by a hash of the lock: of those that are never announced, as of a try that nobody saw,
-/// there may be millions.
-static IN_VAIN: [AtomicU32; 256] = [const { AtomicU32::new(0) }; 256];
-/// After so many in a row, one in ever more looks for a holder.
-const MOST_IN_VAIN: u32 = 64;
-
-/// As [`release_if_held`], of a lock whose guard may come from another thread, or that was taken where nobody saw it.
-pub fn release_guard(lock: u64) {
-    if release_if_held(lock) {
-        return;
-    }
-    let Some(ident) = unstamped::find(lock) else { return };
-    let in_vain = &IN_VAIN[(lock >> 2) as usize % IN_VAIN.len()];
-    // Relaxed: a number that says nothing about other memory, and may be a few off.
-    let before = in_vain.load(Relaxed);
-    in_vain.store(before.saturating_add(1), Relaxed);
-    let looks = before < MOST_IN_VAIN || before.is_power_of_two();
-    if looks && state::with_core(|core| core.released_with_guard(lock, ident)) == Some(true) {
-        // Relaxed: as above.
-        in_vain.store(0, Relaxed);
     }
 }
 

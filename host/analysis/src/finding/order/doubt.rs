@@ -41,11 +41,6 @@ pub enum Evidence {
         /// Where the signal was made.
         place: Option<String>,
     },
-    /// Another thread released the lock that a step holds: it need not have been the step's thread's any more.
-    Given {
-        /// That one.
-        step: usize,
-    },
     /// Two steps hold a lock of one class, and which is not known.
     DoubtfulGate {
         /// Those two.

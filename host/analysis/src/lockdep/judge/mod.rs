@@ -70,8 +70,6 @@ pub enum Obstacle {
     /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which one is not
     /// recorded.
     Doubt(usize, usize, u32),
-    /// Another thread released what step `.0` holds.
-    Given(usize),
     /// Steps `.0` and `.1` hold a common lock, which is that of node `.2`.
     Guard(usize, usize, u32),
     /// All steps hold a semaphore that has not so many seats.
@@ -107,8 +105,7 @@ impl Obstacle {
             | Self::Late(_)
             | Self::Between(_)
             | Self::HandedOn(..)
-            | Self::Doubt(..)
-            | Self::Given(_) => 2,
+            | Self::Doubt(..) => 2,
             Self::Guard(..)
             | Self::Seats(_)
             | Self::Enclosed(..)
@@ -157,8 +154,6 @@ pub struct Shape {
     truncated: bool,
     /// What is held was new.
     new: bool,
-    /// Another thread has released what is held.
-    given: bool,
     /// There were more acquirers than `acquirers`.
     more: bool,
 }
@@ -184,7 +179,7 @@ impl Shape {
 
 /// The shapes of an edge, those that make the most serious cycles first.
 pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
-    let mut index: HashMap<(u64, u64, [bool; 4]), usize> = HashMap::new();
+    let mut index: HashMap<(u64, u64, [bool; 3]), usize> = HashMap::new();
     let mut shapes: Vec<Shape> = Vec::new();
     for &context in contexts {
         let Some(node) = model.trie.node(context.acquired) else { continue };
@@ -194,8 +189,7 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
         // other.
         let shared = shared(node.mode);
         let new = model.trie.is_new(context.acquired, context.held);
-        let given = model.trie.is_given(context.held);
-        let key = (model.trie.held_set(context.acquired), shared, [timed, truncated, new, given]);
+        let key = (model.trie.held_set(context.acquired), shared, [timed, truncated, new]);
         let at = match index.get(&key) {
             Some(&at) => at,
             None if shapes.len() == MAX_SHAPES => {
@@ -206,7 +200,7 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
             }
             None => {
                 index.insert(key, shapes.len());
-                shapes.push(Shape { acquirers: vec![], timed, truncated, new, given, more: false });
+                shapes.push(Shape { acquirers: vec![], timed, truncated, new, more: false });
                 shapes.len() - 1
             }
         };
@@ -234,7 +228,7 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
             seen.insert((taker.segment, node.parent, node.mode & mode::COND_REACQUIRE))
         });
     }
-    shapes.sort_by_key(|shape| (shape.new, shape.timed, shape.truncated, shape.given));
+    shapes.sort_by_key(|shape| (shape.new, shape.timed, shape.truncated));
     shapes
 }
 
@@ -345,8 +339,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         let own = new.or_else(|| self.gate(shapes)).or_else(|| {
             let truncated = shapes.iter().position(|shape| shape.truncated);
             let timed = shapes.iter().position(|shape| shape.timed);
-            let given = shapes.iter().position(|shape| shape.given).map(Obstacle::Given);
-            truncated.map(Obstacle::Truncated).or(given).or(timed.map(Obstacle::Timeout))
+            truncated.map(Obstacle::Truncated).or(timed.map(Obstacle::Timeout))
         });
         let own = own.unwrap_or(Obstacle::None);
         if !better(own) {

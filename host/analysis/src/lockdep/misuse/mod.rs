@@ -43,7 +43,7 @@ use crate::view::process_view::{InvolvedLocks, ProcessView};
 pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let left = LeftHolds::of(view.model);
     let rows = view.model.ledger.rows::<Row>();
-    let rows = rows.filter(|(_, row)| !is_handed_on(view.model, row));
+    let rows = rows.filter(|(_, row)| !is_handed_on(row));
     let is_meant = |id, row: &Row| row.kind == finding_kind::LEFT_HELD && left.leak(id).is_none();
     let rows = rows.filter(|(id, row)| !is_meant(*id, row));
     let destroyed = destroyed_holds(view.model);
@@ -92,12 +92,10 @@ fn destroyed_holds(model: &Model<'_>) -> HashSet<Hold> {
     rows.map(|(_, row)| hold(&row)).collect()
 }
 
-/// All the holds that threads left behind when they ended were released by others. Of read locks, that is reported there; a
-/// program's own lock may be released by any thread that has its guard.
-fn is_handed_on(model: &Model<'_>, row: &Row) -> bool {
-    row.kind == finding_kind::EXIT_HELD
-        && row.detail > row.repeats
-        && (is_read(row.mode) || model.classes.kind(row.class) == lock_kind::OWN)
+/// All the read holds that threads left behind when they ended were released by others, which is
+/// reported of those.
+fn is_handed_on(row: &Row) -> bool {
+    row.kind == finding_kind::EXIT_HELD && is_read(row.mode) && row.detail > row.repeats
 }
 
 /// One row, with what its story needs.

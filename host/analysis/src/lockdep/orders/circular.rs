@@ -345,8 +345,7 @@ pub fn grade(level: Level, verdict: &Verdict, is_lined_up: bool) -> Grade {
         | Obstacle::Late(_)
         | Obstacle::Between(_)
         | Obstacle::HandedOn(..)
-        | Obstacle::Doubt(..)
-        | Obstacle::Given(_) => Grade::Possible,
+        | Obstacle::Doubt(..) => Grade::Possible,
         Obstacle::Guard(..)
         | Obstacle::Seats(_)
         | Obstacle::Enclosed(..)
@@ -448,7 +447,6 @@ impl Found {
             Obstacle::Between(i) => Obstacle::Between(turned(i)),
             Obstacle::HandedOn(i, j, by) => Obstacle::HandedOn(turned(i), turned(j), by),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
-            Obstacle::Given(i) => Obstacle::Given(turned(i)),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
             Obstacle::Seats(by) => Obstacle::Seats(by),
             Obstacle::Enclosed(i, j, by) => Obstacle::Enclosed(turned(i), turned(j), by),
@@ -527,7 +525,6 @@ pub fn evidence(
                 class: model.name(class),
             }));
         }
-        Obstacle::Given(step) => all.push(Evidence::Doubt(doubt::Evidence::Given { step })),
         Obstacle::Guard(i, j, node) => {
             all.push(Evidence::KeptApart(kept_apart::Evidence::Gate {
                 steps: [i, j],

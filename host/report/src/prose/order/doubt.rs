@@ -46,13 +46,6 @@ impl Lines for Evidence {
                     "in another run that thread may not have to wait".to_owned(),
                 ];
             }
-            Self::Given { step } => {
-                let (taken, next) = (lock(*step), lock(step + 1));
-                return vec![
-                    format!("{} took {taken}, but another thread released it", thread(*step)),
-                    format!("it may have given {taken} away before it took {next}"),
-                ];
-            }
             Self::DoubtfulGate { steps: [a, b], class } => format!(
                 "{} and {} both hold a lock of the class of {}, which may be the same",
                 thread(*a),
@@ -69,13 +62,6 @@ mod tests {
     use lockwright_analysis::finding::order::{Evidence, Fault, doubt};
 
     use crate::prose::order::testing::told_of;
-
-    #[test]
-    fn a_lock_that_was_given_away_need_not_be_held() {
-        let evidence = Evidence::Doubt(doubt::Evidence::Given { step: 0 });
-        let told = told_of(Fault::Cycle, vec![evidence], vec![]);
-        assert_eq!(told.evidence.len(), 2, "{:?}", told.evidence);
-    }
 
     #[test]
     fn a_timeout_leaves_a_way_out() {
