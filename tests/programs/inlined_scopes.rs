@@ -7,7 +7,8 @@
 //! These can deadlock, though main takes them outside a scope, too. `both`: at the same place before the scope and inside it.
 //! `unscoped`: the thread is created inside, but is not the scope's. `outer`: a thread of the scope creates it while it is in a scope of
 //! its own, as one of the outer scope, and takes main's part after its own. `together`: another thread of the same scope takes main's part.
-//! `earlier`: a thread that was created before the scope does, and `within`: in a scope within the scope.
+//! `earlier`: a thread that was created before the scope does, and `within`: in a scope within the scope. `at_end`: the thread takes them
+//! in a destructor of a variable of its own, for which the scope does not wait.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -39,6 +40,18 @@ fn deposit_then() {
     await_done();
     deposit();
     DEPOSITED.store(true, SeqCst);
+}
+
+struct AtEnd;
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        withdraw();
+    }
+}
+
+thread_local! {
+    static AT_END: AtEnd = const { AtEnd };
 }
 
 fn await_done() {
@@ -75,6 +88,8 @@ fn main() {
                     await_done();
                     deposit();
                 });
+            } else if how == "at_end" {
+                scope.spawn(|| AT_END.with(|_| ()));
             } else {
                 scope.spawn(withdraw);
             }
@@ -101,7 +116,7 @@ fn main() {
             thread::yield_now();
         }
     }
-    if matches!(how.as_str(), "after" | "nested" | "plain" | "unscoped") {
+    if matches!(how.as_str(), "after" | "nested" | "plain" | "unscoped" | "at_end") {
         await_done();
         deposit();
     }

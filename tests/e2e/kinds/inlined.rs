@@ -58,7 +58,9 @@ fn scoped_threads_are_over_after_their_scope() {
             run.stderr
         );
     }
-    for how in ["inside", "plain", "both", "unscoped", "outer", "together", "earlier", "within"] {
+    for how in
+        ["inside", "plain", "both", "unscoped", "outer", "together", "earlier", "within", "at_end"]
+    {
         let run = check(&program).arg(how).run();
         assert_eq!((run.verdicts(), run.code()), (vec![CIRCULAR], FOUND), "{how}: {}", run.stderr);
     }

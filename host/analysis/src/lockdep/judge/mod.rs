@@ -615,10 +615,10 @@ impl<'m, 'a> Judge<'m, 'a> {
                 if let Some(enclosure) = holds_around::apart(self.model, a, b) {
                     return Obstacle::Enclosed(i, j, enclosure);
                 }
-                if i != j && self.scopes().is_outside(self.model, b, a.thread) {
+                if i != j && self.scopes().is_outside(self.model, b, a) {
                     return Obstacle::Scope(i, j);
                 }
-                if i != j && self.scopes().is_over(self.model, a.thread, b.thread) {
+                if i != j && self.scopes().is_over(self.model, a, b.thread) {
                     return Obstacle::ScopeOver(i, j);
                 }
             }

@@ -14,6 +14,9 @@
 //! - of a context whose stack is from another thread, or from before the creation. A context has the stack of its first
 //!   acquisition, and later ones may come from within the scope.
 //!
+//! The call does not wait for destructors of the threads' own variables, in which locks may be taken after it. Nothing is concluded of
+//! an acquisition in one.
+//!
 //! A thread that the same creator creates later, outside that call, comes after the scoped one: a thread of the next call, for
 //! example. Two calls are known to be two if their stacks differ where they are called, and neither is within another. Each turn
 //! of a loop has the same stack, so nothing is concluded of two turns.
@@ -31,6 +34,9 @@ use crate::view::occurrence::Acquisition;
 const SCOPE: &str = "std::thread::scoped::scope";
 /// The functions that create them. The first calls the second.
 const SPAWN: [&str; 2] = ["std::thread::scoped::Scope", "spawn_scoped"];
+
+/// The C library's functions that call destructors. In Rust's names it says so.
+const AT_END: [&str; 2] = ["__call_tls_dtors", "__nptl_deallocate_tsd"];
 
 /// Creators looked up, from a thread to the one that created its creator, and so on.
 const MOST_CREATORS: usize = 64;
@@ -93,15 +99,17 @@ impl Scopes {
     /// Whether one of the two is outside the call within which the other's thread lives, or its thread is created later.
     pub fn keep_apart(&self, model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> bool {
         !self.creations.is_empty()
-            && (self.is_outside(model, a, b.thread)
-                || self.is_outside(model, b, a.thread)
-                || self.is_over(model, a.thread, b.thread)
-                || self.is_over(model, b.thread, a.thread))
+            && (self.is_outside(model, a, b)
+                || self.is_outside(model, b, a)
+                || self.is_over(model, a, b.thread)
+                || self.is_over(model, b, a.thread))
     }
 
-    /// The scoped thread `first` has ended before the thread `second`, or one that this descends from, is created.
-    pub fn is_over(&self, model: &Model<'_>, first: u32, second: u32) -> bool {
-        let Some(first) = self.outermost(first) else { return false };
+    /// The scoped thread of `first` has done that before the thread `second`, or one that this descends from, is created.
+    pub fn is_over(&self, model: &Model<'_>, first: &Acquisition, second: u32) -> bool {
+        let Some(first) = self.outermost(first.thread).filter(|_| !is_at_end(model, first)) else {
+            return false;
+        };
         let mut thread = second;
         for _ in 0..MOST_CREATORS {
             let creation = self.creations.get(&thread).or_else(|| self.others.get(&thread));
@@ -156,9 +164,17 @@ impl Scopes {
         })
     }
 
-    /// `acquisition` is outside the call that `thread`, or a thread in whose scope that was created, was created in.
-    pub fn is_outside(&self, model: &Model<'_>, acquisition: &Acquisition, thread: u32) -> bool {
-        let mut thread = thread;
+    /// `acquisition` is outside the call that the thread of `scoped`, or a thread in whose scope that was created, was created in.
+    pub fn is_outside(
+        &self,
+        model: &Model<'_>,
+        acquisition: &Acquisition,
+        scoped: &Acquisition,
+    ) -> bool {
+        let mut thread = scoped.thread;
+        if is_at_end(model, scoped) {
+            return false;
+        }
         for _ in 0..MOST_CREATORS {
             let Some(&creation) = self.creations.get(&thread) else {
                 return false;
@@ -185,6 +201,17 @@ impl Scopes {
         }
         false
     }
+}
+
+/// It is in a destructor of a variable that its thread has for itself.
+fn is_at_end(model: &Model<'_>, acquisition: &Acquisition) -> bool {
+    let is_destructor = |name: &str| {
+        let of_rust = name.contains("thread_local") || name.contains("thread::local");
+        of_rust && name.contains("destr") || AT_END.contains(&name)
+    };
+    let node = model.trie.node(acquisition.context.acquired);
+    let frames = model.symbols.stack(node.map_or(0, |node| node.stack));
+    frames.iter().any(|frame| frame.function.as_deref().is_some_and(is_destructor))
 }
 
 fn is_in_scope(model: &Model<'_>, stack: u32) -> bool {
