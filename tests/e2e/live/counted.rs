@@ -73,7 +73,7 @@ fn every_wait_of_a_process_is_counted_to_its_end_and_then_forgotten() {
         return;
     }
     let mut top = tool();
-    top.args(["top", "--system", "--interval", "0.1", "--top", "0", "--json", "-"]);
+    top.args(["top", "--system", "--interval", "0.3", "--top", "0", "--json", "-"]);
     let top = spawn(top);
     until("a moment", || top.stdout().contains(&b'\n').then_some(()));
     let measure = || {
@@ -85,6 +85,8 @@ fn every_wait_of_a_process_is_counted_to_its_end_and_then_forgotten() {
         let waits = words[1].parse::<u64>().unwrap();
         // It is there, and later it is not. On a busy machine moments are long: only those are read that have it.
         let moment = until("the process is forgotten", || {
+            // All that was said is read each time: not so often that `top` has no processor left.
+            std::thread::sleep(std::time::Duration::from_millis(200));
             let stdout = String::from_utf8(whole_lines(&top.stdout())).unwrap();
             let of = format!("\"id\":\"{id}\"");
             let is_gone = stdout.lines().last().is_some_and(|line| !line.contains(&of));

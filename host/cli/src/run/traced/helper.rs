@@ -1,6 +1,6 @@
 //! `lockwright-bpf`, running.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -76,12 +76,13 @@ impl Helper {
         Ok(helper)
     }
 
-    /// The last message with its counts since the previous call, if it was to send more than one.
+    /// The last message with its counts since the previous call, if it was to send more than one. It has the futexes of the
+    /// processes, too, that it forgot meanwhile, as they had ended.
     ///
     /// # Errors
     /// If it failed meanwhile.
     pub fn so_far(&self) -> Result<Option<Message>> {
-        match self.so_far.try_iter().last() {
+        match self.so_far.try_iter().reduce(with_ended) {
             Some(Message::Refused(refusal)) => Err(refused(refusal.why, &refusal.error)),
             message => Ok(message),
         }
@@ -157,6 +158,18 @@ fn read(output: impl BufRead, met: &Mutex<Met>, said: &Sender<Message>) -> Optio
     last
 }
 
+/// The `last` message, with the rows of the message before of processes that it has none of.
+fn with_ended(before: Message, last: Message) -> Message {
+    match (before, last) {
+        (Message::Futexes(before), Message::Futexes(mut last)) => {
+            let has: HashSet<u32> = last.rows.iter().map(|row| row.tgid).collect();
+            last.rows.extend(before.rows.into_iter().filter(|row| !has.contains(&row.tgid)));
+            Message::Futexes(last)
+        }
+        (_, last) => last,
+    }
+}
+
 fn path() -> Result<PathBuf> {
     let own = std::env::current_exe()
         .map_err(|error| Error::new(format!("cannot find lockwright's own file: {error}")))?;
@@ -200,6 +213,8 @@ fn refused(why: Obstacle, error: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockwright_analysis::traced::Futexes;
+    use lockwright_bpf::messages::FutexRow;
 
     #[test]
     fn a_refusal_names_its_remedy() {
@@ -208,6 +223,17 @@ mod tests {
         assert!(error.to_string().contains("as root"), "{error}");
         let error = refused(Obstacle::NoTracepoint, "No such file or directory");
         assert!(error.to_string().contains("5.19"), "{error}");
+    }
+
+    /// On a busy machine a process may end, and be forgotten, between two looks.
+    #[test]
+    fn processes_that_ended_between_two_looks_are_in_the_later_one() {
+        let of = |rows: &[(u32, u64)]| {
+            let row = |&(tgid, count)| FutexRow { tgid, count, ..FutexRow::default() };
+            Message::Futexes(Futexes { rows: rows.iter().map(row).collect(), ..Futexes::default() })
+        };
+        let messages = [of(&[(1, 5), (2, 7)]), of(&[(1, 6), (2, 8)]), of(&[(1, 9)])];
+        assert_eq!(messages.into_iter().reduce(with_ended), Some(of(&[(1, 9), (2, 8)])));
     }
 
     #[test]
