@@ -4,6 +4,10 @@
 //! Code of functions that are assembly is here, too, as macros: `code!` has what a function does, and the function itself
 //! stays where it is used. So does `own_word!` and its kin, of variables that each thread has.
 
+mod steps;
+
+pub use steps::{Saved, kind, place};
+
 #[cfg(target_arch = "x86_64")]
 #[macro_use]
 mod x86_64;

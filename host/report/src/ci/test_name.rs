@@ -69,10 +69,8 @@ fn function(process: &Process, finding: &Finding) -> Option<String> {
 /// The path of `function` within its crate, without closures, if a thread of that name runs it.
 fn named(function: &str, thread: &str) -> Option<String> {
     let (_, path) = function.split_once("::")?;
-    // By the newer mangling they have numbers: `{closure#0}`.
-    let path = ["::{{closure}}", "::{closure"].iter().fold(path, |path, closure| {
-        path.split_once(closure).map_or(path, |(function, _)| function)
-    });
+    // `{{closure}}`, or `{closure#0}` by the newer mangling.
+    let path = path.split("::{").next().unwrap_or(path);
     let is_whole = thread.len() < THREAD_NAME;
     let is_it = if is_whole { path == thread } else { path.starts_with(thread) };
     (is_it && !thread.is_empty()).then(|| plain(path))

@@ -4,6 +4,8 @@ use core::arch::asm;
 
 use gimli::{AArch64, CallFrameInstruction as Instruction, Register, Vendor};
 
+use crate::arch::steps::{Saved, kind, place};
+
 /// The stack pointer in call frame information.
 pub const SP: Register = AArch64::SP;
 /// The frame pointer.
@@ -84,14 +86,6 @@ pub enum Rule {
     Known(u64),
 }
 
-/// Where the caller's fp is: unchanged, or saved at CFA + offset (or fp + offset).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
-    Same,
-    AtCfa(i16),
-    AtFp(i16),
-}
-
 /// Bits of a packed rule: the CFA's offset and how far below it the return address is, in words of 8 bytes; how far below it
 /// fp is, 0 if that is unchanged; the kind.
 mod bits {
@@ -153,21 +147,6 @@ impl Rule {
 
 /// In a packed rule: no table has one, or none that we can follow.
 pub const UNKNOWN: u64 = 1 << 62;
-
-/// [`Rule`]'s variants, packed.
-pub mod kind {
-    pub const END: u64 = 0;
-    pub const SP: u64 = 1;
-    pub const FP: u64 = 2;
-    pub const FP_DEREF: u64 = 3;
-}
-
-/// [`Saved`]'s variants, packed.
-pub mod place {
-    pub const SAME: u64 = 0;
-    pub const AT_CFA: u64 = 1;
-    pub const AT_FP: u64 = 2;
-}
 
 /// A packed rule. It is taken apart field by field, as it is followed: every frame that is walked
 /// over goes through here.

@@ -4,6 +4,8 @@ use core::arch::asm;
 
 use gimli::{CallFrameInstruction as Instruction, Register, Vendor, X86_64};
 
+use crate::arch::steps::{Saved, kind, place};
+
 /// The stack pointer in call frame information.
 pub const SP: Register = X86_64::RSP;
 /// The frame pointer.
@@ -78,14 +80,6 @@ pub enum Rule {
     FpDeref { cfa: i32, fp: Saved },
 }
 
-/// Where the caller's fp is: unchanged, or saved at CFA + offset (or fp + offset).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
-    Same,
-    AtCfa(i16),
-    AtFp(i16),
-}
-
 impl Rule {
     /// That with the return address at CFA + `return_address`, where that can be written down.
     pub fn at(self, return_address: i64) -> Option<Self> {
@@ -129,21 +123,6 @@ impl Rule {
 
 /// In a packed rule: no table has one, or none that we can follow.
 pub const UNKNOWN: u64 = 1 << 52;
-
-/// [`Rule`]'s variants, packed.
-pub mod kind {
-    pub const END: u64 = 0;
-    pub const SP: u64 = 1;
-    pub const FP: u64 = 2;
-    pub const FP_DEREF: u64 = 3;
-}
-
-/// [`Saved`]'s variants, packed.
-pub mod place {
-    pub const SAME: u64 = 0;
-    pub const AT_CFA: u64 = 1;
-    pub const AT_FP: u64 = 2;
-}
 
 /// A packed rule. It is taken apart field by field, as it is followed: every frame that is walked
 /// over goes through here.

@@ -172,7 +172,8 @@ impl Scopes {
         scoped: &Acquisition,
     ) -> bool {
         let mut thread = scoped.thread;
-        if is_at_end(model, scoped) {
+        // In this order: names cost more, and most programs have no scoped threads.
+        if !self.creations.contains_key(&thread) || is_at_end(model, scoped) {
             return false;
         }
         for _ in 0..MOST_CREATORS {
