@@ -12,7 +12,7 @@ const OUTER: u64 = 0x1000;
 const INNER: u64 = 0x2000;
 
 /// Contexts that one pair of classes has for single locks.
-const PAIRS: u32 = 4096;
+const PAIRS: u32 = 1024;
 
 /// One lock is held, and others of a class are taken within it, by calls that return to 7 or, of which nothing is known, to 8.
 struct Nested {
@@ -34,12 +34,25 @@ impl Nested {
         // SAFETY: a row of the leaked ledger; the test uses one reference at a time.
         let thread = unsafe { &mut *thread };
         let mut nested = Self { core, thread, recorded };
-        let outer = nested.new_lock_of(8);
-        let node = nested.enter(outer);
-        let probe = nested.thread.probe(outer, 0, 7);
-        assert!(node != 0 && nested.thread.reserve(outer, 0, 7, probe));
-        nested.thread.acquired(OUTER);
+        nested.hold_outer();
         nested
+    }
+
+    /// The thread acquires a lock that the others are taken within.
+    fn hold_outer(&mut self) {
+        let outer = self.new_lock_of(8);
+        let node = self.enter(outer);
+        let probe = self.thread.probe(outer, 0, 7);
+        assert!(node != 0 && self.thread.reserve(outer, 0, 7, probe));
+        self.thread.acquired(OUTER);
+    }
+
+    /// The thread creates another, which acts from now on.
+    fn go_on_in_a_new_thread(&mut self) {
+        let (segment, stack) = self.core.thread_creates(self.thread, &mut |_| 0);
+        let thread = self.core.thread_start(2, 2, segment, stack).expect("a thread");
+        // SAFETY: as in `new`.
+        self.thread = unsafe { &mut *thread };
     }
 
     /// A lock whose class is of the locks that are initialised there.
@@ -135,4 +148,28 @@ fn nothing_is_known_by_its_class_where_it_matters_which_lock_it_is() {
     nested.enter(lock);
     let next = nested.new_lock();
     assert_eq!(nested.known(next, 7), None, "of another signal one is");
+}
+
+/// Nearly all threads of CPython are created with a lock held, which most of them never take.
+#[test]
+fn a_thread_knows_the_context_of_new_locks_but_not_of_one_that_its_creator_held() {
+    let mut nested = Nested::new();
+    for _ in 0..=PAIRS {
+        let lock = nested.new_lock();
+        nested.enter(lock);
+    }
+    let lent = nested.new_lock();
+    let folded = nested.thread.folded(lent, 0).expect("room");
+    let probe = nested.thread.known_folded(&folded, 7).expect("a full pair");
+    nested.thread.reserve_folded(folded, lent, 0, 7, probe);
+    nested.thread.acquired(INNER);
+    assert!(!nested.recorded.may_have(lent.inst()), "it has no row");
+
+    nested.go_on_in_a_new_thread();
+    nested.hold_outer();
+    let first = nested.new_lock();
+    let node = nested.enter(first);
+    let next = nested.new_lock();
+    assert_eq!(nested.known(next, 7), Some(node));
+    assert_eq!(nested.known(lent, 7), None, "its acquisition comes after the creator's release");
 }

@@ -127,6 +127,8 @@ impl Holds {
             ..Hold::default()
         };
         let Some(hold) = recorder.writer.push(row) else { return 0 };
+        // It may have no row of its own. A thread that awaits this hold has learnt of it here, after that.
+        recorder.note_recorded(held.inst);
         self.index.insert(&mut recorder.writer, key, hold);
         hold
     }

@@ -1,4 +1,4 @@
-//! Locks that have a row of their own, to be asked for without the core's lock.
+//! Locks that have a row of their own, or a hold that another thread awaits, to be asked for without the core's lock.
 //!
 //! A pair of classes that has its fill of contexts ([`super::recorder`]) has one more, which stands for all other locks of
 //! the classes. Which of the two a lock is in depends on whether it was recorded by itself: a lock that never was is in
@@ -33,7 +33,7 @@ impl RecordedLocks {
         (&self.words[bit / 64], 1 << (bit % 64))
     }
 
-    /// The lock is about to have a row. The caller has the core's lock.
+    /// The lock is about to have a row, or a hold that is awaited. The caller has the core's lock.
     pub(crate) fn note(&self, inst: u32) {
         let (word, bit) = self.word(inst);
         // Relaxed: a thread asks only for pairs of classes of which it has learnt, by the core's lock, that they have had their

@@ -43,8 +43,7 @@ impl Core {
         // The same chain is another context once others know the locks in it.
         if !has_new && is_settled && is_seen {
             thread.remember(probe.key, node);
-            let is_all = thread.row.awaited == 0
-                && !wait_contexts.has_any()
+            let is_all = !wait_contexts.has_any()
                 && (!signals_matter || usages.has_all(recorder, thread, lock));
             if is_folded && is_all {
                 thread.remember_folded(lock, node);

@@ -203,9 +203,7 @@ impl Classes {
         if let Some(id) = self.recorded_lock(writer, held.ident.inst()) {
             return id;
         }
-        if let Some(recorded) = self.recorded {
-            recorded.note(held.ident.inst());
-        }
+        self.note_recorded(held.ident.inst());
         let kind = writer.get::<Class>(held.ident.class()).map_or(0, |class| class.kind);
         let shared = match (kind, self.sharing) {
             (lock_kind::MUTEX..=lock_kind::SPIN | lock_kind::SEMAPHORE, Some(sharing)) => {
@@ -227,6 +225,13 @@ impl Classes {
         let Some(id) = writer.push(row) else { return 0 };
         self.locks.insert(writer, lock_key(held.ident.inst()), id);
         id
+    }
+
+    /// Threads are to ask the core about this lock: it has a row, or a hold that others await.
+    pub(super) fn note_recorded(&self, inst: u32) {
+        if let Some(recorded) = self.recorded {
+            recorded.note(inst);
+        }
     }
 
     /// The row of a lock, if there is one already.

@@ -48,6 +48,11 @@ impl Recorder {
         Entered { node, has_new: new != 0, is_folded }
     }
 
+    /// Threads are to ask the core about this lock.
+    pub(crate) fn note_recorded(&self, inst: u32) {
+        self.classes.note_recorded(inst);
+    }
+
     /// Threads can see which locks have rows.
     fn notes_recorded(&self) -> bool {
         self.classes.recorded.is_some()

@@ -206,8 +206,8 @@ impl ThreadState {
     /// [`RecordedLocks`]: crate::lockdep::RecordedLocks
     #[inline]
     pub fn folded(&self, ident: Ident, mode: u16) -> Option<Folded> {
-        // What is awaited, or happens in a handler, is about single locks.
-        if self.is_idle() || self.row.awaited != 0 || self.row.in_signal != 0 {
+        // What happens in a handler is about single locks. So is what is awaited, and such a lock is noted as recorded.
+        if self.is_idle() || self.row.in_signal != 0 {
             return None;
         }
         let own = self.chain(ident, mode)?;
