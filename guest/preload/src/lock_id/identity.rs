@@ -20,7 +20,8 @@ use crate::callsite::current_stack;
 use crate::libc::real;
 use crate::os::{sys, tls};
 use crate::recorder::state;
-use crate::stack::memo::{self, About, Edge, Noted};
+use crate::stack::edges::Edge;
+use crate::stack::memo::{self, About, Noted};
 use crate::stack::unwind::Frame;
 use crate::stack::{cpython, modules, python};
 

@@ -10,7 +10,8 @@ use lockwright_ledger::rows::Class;
 use super::numbers;
 use crate::os::tls;
 use crate::recorder::state;
-use crate::stack::memo::{self, About, Edge, Noted};
+use crate::stack::edges::Edge;
+use crate::stack::memo::{self, About, Noted};
 use crate::stack::unwind::Frame;
 
 /// The row of a class may lack this part of its locks, as it is written to under the core's lock. So the ledger of a

@@ -12,9 +12,10 @@
 //! Edges never change and are never removed: readers take no lock. Only a forked child, and a process that has unloaded
 //! a module, begin another trie. The holder of the core's lock adds edges.
 
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::edges::{Edge, Edges};
 use super::rows;
 use super::steps::{KeyOnce, Step};
 use super::unwind::{Frame, Reads};
@@ -41,14 +42,6 @@ impl About {
     }
 }
 
-/// Edges that there is room for.
-const EDGES: usize = 1 << BITS;
-const BITS: u32 = 13;
-
-/// Places where an edge may be, from that on which its hash says. As many as a table that is half full has in a row: a path of
-/// which one edge finds no place is unwound each time.
-const PROBES: usize = 64;
-
 /// Words of a path at most. A frame has one, or two if its function keeps a frame pointer. CPython's stacks have up to
 /// 48 where objects end.
 pub const MOST: usize = 48;
@@ -60,91 +53,9 @@ const ABOUT_BITS: u32 = 9;
 /// Generations that there are numbers for.
 const GENERATIONS: u32 = 1 << (31 - ABOUT_BITS);
 
-/// An edge, and the node that it leads to.
-#[repr(C)]
-pub struct Edge {
-    /// The node that it leads from; 0: there is no edge here yet.
-    from: AtomicU32,
-    /// The [`Step`] from the node that it leads to; if its path ends here, with the path's [row](rows), once it has one; before
-    /// that with 0, or [`FOUND`].
-    step: AtomicU32,
-    /// The word that was read at the node that it leads from.
-    word: AtomicU64,
-    /// What the path leads to, if it ends here.
-    values: [AtomicU32; 2],
-    /// For the keeper of the value; 0 at first.
-    pub count: AtomicU32,
-    pub limit: AtomicU32,
-    pub number: AtomicU32,
-    /// The node of the path that was kept before, if its path ends here.
-    before: AtomicU32,
-}
-
 /// What an edge whose path ends there has for a [row](rows): the path was found once. A forked child finds most of its paths
 /// once, and a row is two pages to write to.
 const FOUND: u32 = 1;
-
-/// All edges.
-struct Edges([Edge; EDGES]);
-
-impl Edges {
-    #[expect(clippy::declare_interior_mutable_const, reason = "what a static begins with")]
-    const NONE: Self = Self(
-        [const {
-            Edge {
-                from: AtomicU32::new(0),
-                step: AtomicU32::new(0),
-                word: AtomicU64::new(0),
-                values: [const { AtomicU32::new(0) }; 2],
-                count: AtomicU32::new(0),
-                limit: AtomicU32::new(0),
-                number: AtomicU32::new(0),
-                before: AtomicU32::new(0),
-            }
-        }; EDGES],
-    );
-
-    #[inline(always)]
-    fn find(&self, from: u32, word: u64) -> Option<(u32, &Edge)> {
-        let mut place = first_place(from, word);
-        for _ in 0..PROBES {
-            let edge = &self.0[place];
-            // Acquire pairs with the Release in `add`: the rest is there.
-            let its = edge.from.load(Acquire);
-            if its == from && edge.word.load(Relaxed) == word {
-                return Some((place as u32 + 1, edge));
-            }
-            if its == 0 {
-                return None;
-            }
-            place = (place + 1) % EDGES;
-        }
-        None
-    }
-
-    /// The node that an edge leads to, which is made if there is none.
-    fn add(&self, from: u32, word: u64, step: Step, values: [u32; 2]) -> Option<u32> {
-        // A write, whatever is there: a page that is read first and written to then is two page faults in a child.
-        let first = &self.0[first_place(from, word)].from;
-        let _ = first.compare_exchange(u32::MAX, u32::MAX, Relaxed, Relaxed);
-        if let Some((node, edge)) = self.find(from, word) {
-            // Of another step there is none: that depends on the same words. But code can be changed.
-            return (edge.step.load(Relaxed) == step.0).then_some(node);
-        }
-        // Relaxed: only the holder of the core's lock adds.
-        let first = first_place(from, word);
-        let places = (0..PROBES).map(|i| (first + i) % EDGES);
-        let i = places.into_iter().find(|&i| self.0[i].from.load(Relaxed) == 0)?;
-        let edge = &self.0[i];
-        edge.step.store(step.0, Relaxed);
-        edge.word.store(word, Relaxed);
-        edge.values[0].store(values[0], Relaxed);
-        edge.values[1].store(values[1], Relaxed);
-        // Pairs with the Acquire in `find`.
-        edge.from.store(from, Release);
-        Some(i as u32 + 1)
-    }
-}
 
 static TRIE: Edges = Edges::NONE;
 
@@ -257,14 +168,6 @@ fn root(about: About) -> u32 {
     ROOT | GENERATION.load(Relaxed) << ABOUT_BITS | about.number()
 }
 
-/// The first place where an edge may be. The others follow it.
-#[inline(always)]
-fn first_place(from: u32, word: u64) -> usize {
-    // Fibonacci hashing, as in `rule_cache`.
-    let hash = (word ^ u64::from(from) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (hash >> (64 - BITS)) as usize
-}
-
 /// What was kept for the stack of `call`.
 ///
 /// # Safety
@@ -280,7 +183,7 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
     let mut key = KeyOnce::new();
     // SAFETY: the caller promises a call that has not returned, and rows are paths of the trie.
     match unsafe { rows::find(root, call, rows::FIRST_GUESS, &mut key) } {
-        Some(node) => TRIE.0.get(node as usize - 1),
+        Some(node) => TRIE.edge(node),
         // SAFETY: as the caller promises.
         None => unsafe { find_otherwise(root, call, key) },
     }
@@ -294,7 +197,7 @@ pub unsafe fn find(about: About, call: Frame) -> Option<&'static Edge> {
 unsafe fn find_otherwise(root: u32, call: Frame, mut key: KeyOnce) -> Option<&'static Edge> {
     // SAFETY: as the caller promises.
     if let Some(node) = unsafe { rows::find(root, call, rows::SECOND_GUESS, &mut key) } {
-        return TRIE.0.get(node as usize - 1);
+        return TRIE.edge(node);
     }
     // SAFETY: as the caller promises.
     let (node, edge) = unsafe { walk(root, call, &mut key, |_, _| {}) }?;
@@ -345,14 +248,6 @@ unsafe fn walk(
     }
 }
 
-impl Edge {
-    /// What was kept.
-    pub fn values(&self) -> [u32; 2] {
-        // Relaxed: `find` has seen the edge whole.
-        [self.values[0].load(Relaxed), self.values[1].load(Relaxed)]
-    }
-}
-
 /// Keeps `values` for the stack of the call of which `noted` has all words. The caller has the core's
 /// lock. What there is no room for is not kept.
 pub fn keep(about: About, noted: &Noted, values: [u32; 2]) -> Option<&'static Edge> {
@@ -368,7 +263,7 @@ pub fn keep(about: About, noted: &Noted, values: [u32; 2]) -> Option<&'static Ed
         return Some(edge);
     }
     let node = TRIE.add(from, word, Step::END, values)?;
-    let edge = &TRIE.0[node as usize - 1];
+    let edge = TRIE.edge(node)?;
     // Relaxed: only holders of the core's lock follow the list.
     edge.before.store(LAST.swap(node, Relaxed), Relaxed);
     Some(edge)
@@ -378,7 +273,7 @@ pub fn keep(about: About, noted: &Noted, values: [u32; 2]) -> Option<&'static Ed
 pub fn all() -> impl Iterator<Item = &'static Edge> {
     let mut next = LAST.load(Relaxed);
     core::iter::from_fn(move || {
-        let edge = TRIE.0.get((next as usize).checked_sub(1)?)?;
+        let edge = TRIE.edge(next)?;
         next = edge.before.load(Relaxed);
         Some(edge)
     })
@@ -545,32 +440,5 @@ mod tests {
             (stack.find(About::Stack, 0x6000), by_row(&stack, rows::FIRST_GUESS)),
             (None, None)
         );
-    }
-
-    #[test]
-    fn a_trie_that_is_more_than_half_full_has_room_for_all() {
-        let edges = Box::new(Edges::NONE);
-        let mut random = 1_u64;
-        for i in 0..EDGES as u32 * 3 / 5 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let (from, word) =
-                (1 + random as u32 % EDGES as u32, 0x40_0000 + (random >> 20) % (1 << 22));
-            assert!(edges.add(from, word, Step::END, [i; 2]).is_some(), "{i}");
-        }
-    }
-
-    #[test]
-    fn a_full_trie_keeps_what_it_has() {
-        let edges = Box::new(Edges::NONE);
-        let added = (0..EDGES as u64)
-            .take_while(|&i| edges.add(1, i, Step::END, [5, i as u32]).is_some())
-            .count();
-        assert!((EDGES / 4..EDGES).contains(&added), "{added}");
-        for i in 0..added as u64 {
-            assert_eq!(edges.find(1, i).map(|(_, edge)| edge.values()), Some([5, i as u32]));
-        }
-        assert!(edges.find(1, added as u64).is_none() && edges.find(2, 0).is_none());
     }
 }

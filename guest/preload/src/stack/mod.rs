@@ -5,6 +5,7 @@ pub mod build_id;
 mod cfi;
 pub mod checked_read;
 pub mod cpython;
+pub mod edges;
 #[cfg(not(test))]
 pub mod forced_unwind;
 pub mod memo;
