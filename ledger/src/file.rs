@@ -10,12 +10,12 @@ use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
-/// Flags of open(2), as x86-64 and AArch64 have them (this crate has no libc); `O_CLOEXEC` is added
-/// by std.
+use crate::arch::O_NOFOLLOW;
+
+/// Flags of open(2) that all machines share (this crate has no libc); `O_CLOEXEC` is added by std.
 const O_NOCTTY: i32 = 0o400;
 /// Also has a lease that somebody took on the file be an error, instead of being waited for.
 const O_NONBLOCK: i32 = 0o4000;
-const O_NOFOLLOW: i32 = if cfg!(target_arch = "aarch64") { 0o100_000 } else { 0o400_000 };
 
 /// Opens a regular file for reading.
 ///

@@ -25,6 +25,8 @@ pub mod timeline;
 pub mod writer;
 
 #[cfg(feature = "reader")]
+mod arch;
+#[cfg(feature = "reader")]
 mod claims;
 #[cfg(feature = "reader")]
 pub mod events;

@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::StackWords;
 
-use crate::compare;
+use crate::arch;
 use crate::search::search;
 
 /// What an engine notes of a held lock.
@@ -174,7 +174,7 @@ impl<E: Entry> HeldStack<E> {
     pub fn has_room(&self) -> bool {
         // SAFETY: own words, of which another thread may change the limit.
         unsafe {
-            compare::is_below::<{ offset_of!(StackWords, limit) }>(self.0.top, &raw const self.0)
+            arch::is_below::<{ offset_of!(StackWords, limit) }>(self.0.top, &raw const self.0)
         }
     }
 
@@ -242,7 +242,7 @@ impl<E: Entry> HeldStack<E> {
     pub fn is_innermost(&self, addr: u64) -> bool {
         // SAFETY: the top is an entry, or "nothing held", whose address is 0; an entry begins with its
         // address. Another thread may be taking the lock off.
-        unsafe { compare::is_equal::<0>(addr, self.top().cast_const()) }
+        unsafe { arch::is_equal::<0>(addr, self.top().cast_const()) }
     }
 
     /// Takes the innermost held lock off.

@@ -7,8 +7,8 @@
 
 #![no_std]
 
+mod arch;
 mod capture;
-mod compare;
 pub mod core_lock;
 pub mod debugobjects;
 mod held;

@@ -130,18 +130,18 @@ impl<L: Layout> Word for Cell<L> {
     }
 
     #[inline(always)]
-    fn clear_byte(&self, _order: Ordering) {
-        low_byte::clear(&self.0);
+    fn clear_byte(&self, order: Ordering) {
+        low_byte::clear(&self.0, order);
     }
 
     #[inline(always)]
-    fn swap_byte(&self, value: u8, _order: Ordering) -> u8 {
-        low_byte::swap(&self.0, value)
+    fn swap_byte(&self, value: u8, order: Ordering) -> u8 {
+        low_byte::swap(&self.0, value, order)
     }
 
     #[inline(always)]
-    fn compare_exchange_byte(&self, current: u8, new: u8, _success: Ordering) -> Result<u8, u8> {
-        low_byte::compare_exchange(&self.0, current, new)
+    fn compare_exchange_byte(&self, current: u8, new: u8, success: Ordering) -> Result<u8, u8> {
+        low_byte::compare_exchange(&self.0, current, new, success)
     }
 }
 

@@ -9,40 +9,25 @@ use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, Site, histogram_kind};
 
 use super::off_cpu::LONG;
 use super::runs::{self, Missing};
+use crate::arch;
 
 /// The run of buckets from which on holds are long.
 const LONG_RUN: u16 = (histogram::bucket(LONG) / RUN) as u16;
 
-/// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a
-/// row: in one instruction, so that a handler cannot come between reading and writing, and a reader
-/// of the file sees it old or new.
+/// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a row.
 #[inline(always)]
 pub(super) fn add<const OFFSET: usize, T>(row: *mut T, by: u64) {
     const { assert!(OFFSET.is_multiple_of(8) && OFFSET < size_of::<T>()) };
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: callers pass a mapped row of their own.
-    unsafe {
-        core::arch::asm!("add qword ptr [{} + {}], {}", in(reg) row, const OFFSET, in(reg) by,
-                         options(nostack));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
     // SAFETY: callers pass a mapped row of their own, and `OFFSET` is aligned and lies within it.
-    unsafe {
-        AtomicU64::from_ptr(row.byte_add(OFFSET).cast()).fetch_add(by, Relaxed);
-    }
+    unsafe { arch::add::<OFFSET>(row, by) };
 }
 
 /// [`add`] of 1, which needs no register.
 #[inline(always)]
 pub(super) fn increment<const OFFSET: usize, T>(row: *mut T) {
     const { assert!(OFFSET.is_multiple_of(8) && OFFSET < size_of::<T>()) };
-    #[cfg(target_arch = "x86_64")]
     // SAFETY: callers pass a mapped row of their own, and `OFFSET` is aligned and lies within it.
-    unsafe {
-        core::arch::asm!("add qword ptr [{} + {}], 1", in(reg) row, const OFFSET, options(nostack));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    add::<OFFSET, T>(row, 1);
+    unsafe { arch::increment::<OFFSET>(row) };
 }
 
 /// [`add`] to a named field.

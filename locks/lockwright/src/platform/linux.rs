@@ -6,12 +6,10 @@ use core::sync::atomic::Ordering::{self, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicUsize, compiler_fence, fence};
 
 pub use super::cpus::CPUS;
-#[cfg(target_arch = "x86_64")]
-use super::low_byte;
 use super::numbers::Numbers;
 use super::patience::Patience;
 use super::system_call::quiet;
-use super::{PerCpu, PerTask, Platform, Task, Waited, Word, boost, fork, pi_futex};
+use super::{PerCpu, PerTask, Platform, Task, Waited, Word, arch, boost, fork, low_byte, pi_futex};
 
 /// The platform of an ordinary process. Waits are futexes private to it.
 ///
@@ -91,22 +89,19 @@ impl Word for AtomicU32 {
         futex_wake(word, count, bits);
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn clear_byte(&self, _order: Ordering) {
-        low_byte::clear(self);
+    fn clear_byte(&self, order: Ordering) {
+        low_byte::clear(self, order);
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn swap_byte(&self, value: u8, _order: Ordering) -> u8 {
-        low_byte::swap(self, value)
+    fn swap_byte(&self, value: u8, order: Ordering) -> u8 {
+        low_byte::swap(self, value, order)
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn compare_exchange_byte(&self, current: u8, new: u8, _success: Ordering) -> Result<u8, u8> {
-        low_byte::compare_exchange(self, current, new)
+    fn compare_exchange_byte(&self, current: u8, new: u8, success: Ordering) -> Result<u8, u8> {
+        low_byte::compare_exchange(self, current, new, success)
     }
 }
 
@@ -191,14 +186,9 @@ impl Platform for Linux {
         fence(order);
     }
 
-    /// On x86-64 a locked instruction is a fence (Intel's manual 3A, 9.2.3.9; AMD's 2, 7.4.2).
     #[inline(always)]
     fn fence_after_atomic() {
-        if cfg!(target_arch = "x86_64") {
-            compiler_fence(Ordering::SeqCst);
-        } else {
-            fence(Ordering::SeqCst);
-        }
+        arch::fence_after_atomic();
     }
 
     #[inline(always)]

@@ -12,6 +12,7 @@
 //! must then end its spinning by itself, as a thread can be preempted where a kernel's spinner
 //! cannot.
 
+mod arch;
 mod atomic;
 #[cfg(feature = "std")]
 mod boost;
@@ -21,7 +22,6 @@ mod cpus;
 mod fork;
 #[cfg(feature = "std")]
 pub mod linux;
-#[cfg(target_arch = "x86_64")]
 pub mod low_byte;
 pub mod numbers;
 pub mod patience;

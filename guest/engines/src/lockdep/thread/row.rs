@@ -117,7 +117,7 @@ impl ThreadRow {
     pub(crate) fn has_room(&self) -> bool {
         const LIMIT: usize = offset_of!(Thread, held) + offset_of!(StackWords, limit);
         // SAFETY: the calling thread's row, which alone writes `top`; another may change the limit.
-        unsafe { crate::compare::is_below::<LIMIT>((*self.0).held.top, self.0.cast_const()) }
+        unsafe { crate::arch::is_below::<LIMIT>((*self.0).held.top, self.0.cast_const()) }
     }
 
     /// What the thread waits for, or waited for last.
