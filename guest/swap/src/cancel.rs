@@ -9,7 +9,6 @@
 //! node would stay in the queue. The first call that asks for it therefore installs the functions of
 //! `async_cancel.rs` for the whole process, and no other process pays for them.
 
-use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicBool, fence};
@@ -22,67 +21,13 @@ const DEFERRED: c_int = 0;
 pub const ASYNCHRONOUS: c_int = 1;
 
 unsafe extern "C" {
+    /// Assembled in `arch`.
     fn lockwright_swap_guarded(
         body: unsafe extern "C" fn(*mut c_void),
         argument: *mut c_void,
         cleanup: unsafe extern "C" fn(*mut c_void),
     );
 }
-
-// A `__pthread_unwind_buf_t` is 104 bytes; the frame leaves the stack aligned for calls.
-global_asm!(
-    ".pushsection .text.lockwright_swap_guarded,\"ax\",@progbits",
-    ".globl lockwright_swap_guarded",
-    ".hidden lockwright_swap_guarded",
-    ".type lockwright_swap_guarded, @function",
-    "lockwright_swap_guarded:",
-    ".cfi_startproc",
-    "push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "push rbx",
-    "push r12",
-    "push r13",
-    ".cfi_offset rbx, -24",
-    ".cfi_offset r12, -32",
-    ".cfi_offset r13, -40",
-    "sub rsp, 120",
-    "mov r12, rdi",
-    "mov rbx, rsi",
-    "mov r13, rdx",
-    "mov rdi, rsp",
-    "xor esi, esi",
-    "call __sigsetjmp@PLT",
-    "test eax, eax",
-    "jnz 2f",
-    "mov rdi, rsp",
-    "call __pthread_register_cancel@PLT",
-    "mov rdi, rbx",
-    "call r12",
-    "mov rdi, rsp",
-    "call __pthread_unregister_cancel@PLT",
-    "add rsp, 120",
-    "pop r13",
-    "pop r12",
-    "pop rbx",
-    "pop rbp",
-    ".cfi_remember_state",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    // Cancelled: the registers that a call leaves alone are as they were at the `call` above.
-    "2:",
-    ".cfi_restore_state",
-    "mov rdi, rbx",
-    "call r13",
-    "mov rdi, rsp",
-    "call __pthread_unwind_next@PLT",
-    "ud2",
-    ".cfi_endproc",
-    ".size lockwright_swap_guarded, . - lockwright_swap_guarded",
-    ".popsection",
-);
 
 /// Calls `body`; if the thread is cancelled in there, `cleanup`, and the unwinding goes on.
 ///
@@ -93,7 +38,7 @@ pub unsafe fn guarded(
     argument: *mut c_void,
     cleanup: unsafe extern "C" fn(*mut c_void),
 ) {
-    // SAFETY: the function is the one assembled above, and the caller promises both functions and
+    // SAFETY: the function is the one assembled in `arch`, and the caller promises both functions and
     // `argument`.
     unsafe { lockwright_swap_guarded(body, argument, cleanup) };
 }
@@ -166,13 +111,7 @@ pub unsafe fn resume_or(undo: unsafe extern "C" fn(*mut c_void), argument: *mut 
 
 // The personality routine of all our frames. Without a std nobody defines it, and the precompiled
 // core library refers to it. Hidden, so that a Rust program's own is not interposed.
-global_asm!(
-    ".globl rust_eh_personality",
-    ".hidden rust_eh_personality",
-    "rust_eh_personality:",
-    "jmp {to}",
-    to = sym personality,
-);
+framed_code!(personality, to = sym personality);
 
 /// The unwinder calls this for each frame: none of ours has anything to clean up.
 ///

@@ -9,6 +9,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32};
 
+use crate::arch::librarys_id;
 use crate::{os, tls};
 
 /// Data of one process only.
@@ -53,7 +54,7 @@ fn begin() -> u32 {
         Ok(_) => {
             LAST.store(new, Relaxed);
             if last == 0 {
-                IS_IN_TCB.store(tls::librarys_id() == os::gettid(), Relaxed);
+                IS_IN_TCB.store(librarys_id() == Some(os::gettid()), Relaxed);
                 watch_forks();
             }
             new
@@ -120,12 +121,12 @@ pub fn alone<T>(f: impl FnOnce() -> T) -> T {
 /// functions its own, in one of a bare system call its parent's.
 #[inline]
 pub fn thread() -> u32 {
-    if IS_IN_TCB.load(Relaxed) {
-        return tls::librarys_id();
-    }
-    match tls::id() {
-        0 => first(),
-        id => id,
+    match librarys_id() {
+        Some(id) if IS_IN_TCB.load(Relaxed) => id,
+        _ => match tls::id() {
+            0 => first(),
+            id => id,
+        },
     }
 }
 

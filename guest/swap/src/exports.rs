@@ -22,39 +22,22 @@ macro_rules! exports {
 
 macro_rules! export {
     ($name:ident, always, $to:path) => {
-        #[doc = concat!("`", stringify!($name), "`.")]
-        ///
-        /// # Safety
-        /// As the function itself.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() -> c_int {
-            core::arch::naked_asm!("jmp {to}", to = sym $to)
-        }
+        export! { $name, { go }, $to }
+    };
+    ($name:ident, chosen, $to:path) => {
+        export! { $name, { go_on }, $to }
     };
     ($name:ident, second, $to:path) => {
-        export! { $name, "mov rsi, [rsp]", $to }
+        export! { $name, { pass site 1 }, $to }
     };
     ($name:ident, third, $to:path) => {
-        export! { $name, "mov rdx, [rsp]", $to }
+        export! { $name, { pass site 2 }, $to }
     };
     // Its arguments are put in a row, after the first.
     ($name:ident, variadic, $to:path) => {
-        #[doc = concat!("`", stringify!($name), "`.")]
-        ///
-        /// # Safety
-        /// As the function itself.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() -> c_int {
-            core::arch::naked_asm!(
-                "pop rax", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "mov rsi, rsp",
-                "push rax", "call {to}", "pop rcx", "add rsp, 40", "push rcx", "ret",
-                to = sym $to
-            )
-        }
+        export! { $name, { variadic }, $to }
     };
-    ($name:ident, $prepare:literal, $to:path) => {
+    ($name:ident, { $($does:tt)+ }, $to:path) => {
         #[doc = concat!("`", stringify!($name), "`.")]
         ///
         /// # Safety
@@ -62,18 +45,7 @@ macro_rules! export {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() -> c_int {
-            core::arch::naked_asm!($prepare, "jmp {to}", to = sym $to)
-        }
-    };
-    ($name:ident, chosen, $to:path) => {
-        #[doc = concat!("`", stringify!($name), "`.")]
-        ///
-        /// # Safety
-        /// As the function itself.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() -> c_int {
-            core::arch::naked_asm!("jmp qword ptr [rip + {to}]", to = sym $to)
+            code!($($does)+, to = sym $to)
         }
     };
 }

@@ -19,10 +19,10 @@ const LOCK: &[u8] = b"LOCKWRIGHT_SWAP=";
 
 /// The functions that differ from run to run, where the exported ones go: as they are, and as they
 /// are where a thread can be cancelled at any instruction. The last argument of those that take a lock
-/// is where they return to: it is there, in the register of that argument, only where some locks are
-/// not replaced.
+/// is where they return to: it is there, as the argument of this number (from 0), only where some locks
+/// are not replaced.
 macro_rules! targets {
-    ($($name:ident: $to:path, $first:ident $(, in $register:literal)?, ($($arg:ident: $ty:ty),*);)*) => {
+    ($($name:ident: $to:path, $first:ident $(, site $argument:tt)?, ($($arg:ident: $ty:ty),*);)*) => {
         /// Where the functions of the chosen lock are.
         pub mod target {
             use super::*;
@@ -40,13 +40,7 @@ macro_rules! targets {
             /// contract.
             #[unsafe(naked)]
             unsafe extern "C" fn $first() {
-                core::arch::naked_asm!(
-                    "push rdi", "push rsi", "push rdx",
-                    "call {choose}",
-                    "pop rdx", "pop rsi", "pop rdi",
-                    "jmp qword ptr [rip + {to}]",
-                    choose = sym choose, to = sym target::$name
-                )
+                code!(follows, follow = sym choose, to = sym target::$name)
             }
         )*
 
@@ -67,9 +61,7 @@ macro_rules! targets {
                         /// keep its contract.
                         #[unsafe(naked)]
                         unsafe extern "C" fn sited<L: Choice>() {
-                            core::arch::naked_asm!(
-                                concat!("mov ", $register, ", [rsp]"), "jmp {to}", to = sym $to
-                            )
+                            code!(pass site $argument, to = sym $to)
                         }
                         sited::<L> as *mut ()
                     }
@@ -81,10 +73,7 @@ macro_rules! targets {
                         /// keep its contract.
                         #[unsafe(naked)]
                         unsafe extern "C" fn sited<L: Choice>() {
-                            core::arch::naked_asm!(
-                                concat!("mov ", $register, ", [rsp]"), "jmp {to}",
-                                to = sym async_cancel::$name::<L>
-                            )
+                            code!(pass site $argument, to = sym async_cancel::$name::<L>)
                         }
                         sited::<L> as *mut ()
                     }
@@ -115,22 +104,22 @@ macro_rules! targets {
 }
 
 targets! {
-    mutex_lock: mutex::lock::<L::Mutex>, first_lock, in "rsi", (m: *mut Mutex, site: usize);
-    mutex_trylock: mutex::trylock::<L::Mutex>, first_trylock, in "rsi", (m: *mut Mutex, site: usize);
-    mutex_timedlock: mutex::timedlock::<L::Mutex>, first_timedlock, in "rdx", (m: *mut Mutex, t: *const timespec, site: usize);
-    mutex_clocklock: mutex::clocklock::<L::Mutex>, first_clocklock, in "rcx", (m: *mut Mutex, c: c_int, t: *const timespec, site: usize);
+    mutex_lock: mutex::lock::<L::Mutex>, first_lock, site 1, (m: *mut Mutex, site: usize);
+    mutex_trylock: mutex::trylock::<L::Mutex>, first_trylock, site 1, (m: *mut Mutex, site: usize);
+    mutex_timedlock: mutex::timedlock::<L::Mutex>, first_timedlock, site 2, (m: *mut Mutex, t: *const timespec, site: usize);
+    mutex_clocklock: mutex::clocklock::<L::Mutex>, first_clocklock, site 3, (m: *mut Mutex, c: c_int, t: *const timespec, site: usize);
     mutex_unlock: mutex::unlock::<L::Mutex>, first_unlock, (m: *mut Mutex);
     spin_lock: spin::lock::<L::Spin>, first_spin_lock, (s: *mut AtomicU32);
     spin_trylock: spin::trylock::<L::Spin>, first_spin_trylock, (s: *mut AtomicU32);
     spin_unlock: spin::unlock::<L::Spin>, first_spin_unlock, (s: *mut AtomicU32);
-    rwlock_rdlock: rwlock::rdlock, first_rdlock, in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_wrlock: rwlock::wrlock, first_wrlock, in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_tryrdlock: rwlock::tryrdlock, first_tryrdlock, in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_trywrlock: rwlock::trywrlock, first_trywrlock, in "rsi", (l: *mut RwLock, site: usize);
-    rwlock_timedrdlock: rwlock::timedrdlock, first_timedrdlock, in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
-    rwlock_timedwrlock: rwlock::timedwrlock, first_timedwrlock, in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
-    rwlock_clockrdlock: rwlock::clockrdlock, first_clockrdlock, in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
-    rwlock_clockwrlock: rwlock::clockwrlock, first_clockwrlock, in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
+    rwlock_rdlock: rwlock::rdlock, first_rdlock, site 1, (l: *mut RwLock, site: usize);
+    rwlock_wrlock: rwlock::wrlock, first_wrlock, site 1, (l: *mut RwLock, site: usize);
+    rwlock_tryrdlock: rwlock::tryrdlock, first_tryrdlock, site 1, (l: *mut RwLock, site: usize);
+    rwlock_trywrlock: rwlock::trywrlock, first_trywrlock, site 1, (l: *mut RwLock, site: usize);
+    rwlock_timedrdlock: rwlock::timedrdlock, first_timedrdlock, site 2, (l: *mut RwLock, t: *const timespec, site: usize);
+    rwlock_timedwrlock: rwlock::timedwrlock, first_timedwrlock, site 2, (l: *mut RwLock, t: *const timespec, site: usize);
+    rwlock_clockrdlock: rwlock::clockrdlock, first_clockrdlock, site 3, (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
+    rwlock_clockwrlock: rwlock::clockwrlock, first_clockwrlock, site 3, (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
     rwlock_unlock: rwlock::unlock, first_rwlock_unlock, (l: *mut RwLock);
 }
 

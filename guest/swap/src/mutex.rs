@@ -1,5 +1,5 @@
 //! Mutexes: a lock's word, and what POSIX wants of mutexes beyond exclusion, in the C library's
-//! 40 bytes.
+//! 40 bytes, or 48 on 64-bit Arm.
 //!
 //! ```text
 //!    0  the lock's word; of a lock that has an owner itself its list of waiters
@@ -28,12 +28,16 @@ use core::sync::atomic::Ordering::{self, Relaxed, Release};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
+use lockwright_glibc::table::mutex as glibc;
 
 use crate::bad_unlock::write_as_found;
 use crate::counts::{Count, count};
 use crate::deadline::{self, Deadline};
 use crate::selection::{self, Verdict};
 use crate::{era, next, os, platform};
+
+/// Words after those that are ours.
+const OTHERS: usize = (glibc::OBJECT.size - 24) / size_of::<u64>();
 
 /// A mutex in the program's memory.
 #[repr(C)]
@@ -48,7 +52,7 @@ pub struct Mutex {
     tail: AtomicU16,
     /// The kind, and in the upper half the mark.
     shape: AtomicU64,
-    others: [AtomicU64; 2],
+    others: [AtomicU64; OTHERS],
 }
 
 const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());

@@ -10,6 +10,8 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use libc::timespec;
 use lockwright_exec::{Strings, loader};
 
+use crate::arch::symbol_version;
+
 /// Where a function is, once it has been looked up.
 pub struct Slot {
     name: &'static CStr,
@@ -30,7 +32,7 @@ impl Slot {
             return at;
         }
         // If a function has versions, we ask for the one that programs are linked with.
-        let at = loader::address(self.name, self.version);
+        let at = loader::address(self.name, symbol_version(self.version));
         self.at.store(at, Relaxed);
         at
     }

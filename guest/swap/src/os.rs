@@ -1,32 +1,13 @@
 //! System calls that leave errno alone, and the clock.
 
-use core::arch::asm;
-use core::ffi::{c_int, c_long};
+use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 
 use libc::timespec;
 
 /// A system call. Errors are negative numbers; errno is not touched.
-///
-/// # Safety
-/// As the call's own.
-#[inline(always)]
-pub unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
-    let result: isize;
-    let [a, b, c, d, e, f] = arguments;
-    // SAFETY: the kernel's convention; what the call does to memory is the caller's to answer for.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number as isize => result,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
-}
+pub use crate::arch::system_call as call;
 
 /// All of a futex' bits.
 pub const ANY: u32 = u32::MAX;
@@ -125,10 +106,13 @@ pub fn now() -> u64 {
 }
 
 /// Asks the kernel to give a forked child these pages zeroed. False: it does not know how (before
-/// Linux 4.14).
+/// Linux 4.14), or is an emulator that agrees to any advice and takes none (QEMU 7.2).
 pub fn wipe_on_fork<T>(at: &'static T) -> bool {
-    let arguments =
-        [core::ptr::from_ref(at).addr(), size_of::<T>(), libc::MADV_WIPEONFORK as usize, 0, 0, 0];
-    // SAFETY: pages of a static of this library's; only a child of ours will notice.
-    unsafe { call(libc::SYS_madvise, arguments) == 0 }
+    const NO_ADVICE: c_int = c_int::MAX;
+    let advise = |advice: c_int| {
+        let arguments = [core::ptr::from_ref(at).addr(), size_of::<T>(), advice as usize, 0, 0, 0];
+        // SAFETY: pages of a static of this library's; only a child of ours will notice.
+        unsafe { call(libc::SYS_madvise, arguments) == 0 }
+    };
+    !advise(NO_ADVICE) && advise(libc::MADV_WIPEONFORK)
 }

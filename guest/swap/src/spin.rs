@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   bit 30 set, bit 31 clear   one of ours: the chosen lock's word (`platform::Marked`)
-//!   1, 0 or negative           the C library's: free, held, and held while others try
+//!   1, 0 or negative           the C library's: free, held (on 64-bit Arm 0 is free), held while others try
 //! ```
 //!
 //! A spinlock has no place for a kind, and one that is shared with other processes may be used by

@@ -49,8 +49,9 @@ impl<T> Storage<T> {
 
 /// Whether it has been arranged that a forked child finds nothing here.
 static PREPARED: AtomicBool = AtomicBool::new(false);
-/// A forked child does not find everything zeroed: it then queues nowhere.
-static UNSAFE: AtomicBool = AtomicBool::new(false);
+/// The era in which threads queue, if a forked child does not find everything zeroed: it then queues nowhere. 0: they queue in
+/// each.
+static ONLY_ERA: AtomicU32 = AtomicU32::new(0);
 
 /// The key whose destructor ends a thread's number, plus 1; 0: there is none.
 static KEY: AtomicU32 = AtomicU32::new(0);
@@ -61,7 +62,9 @@ pub fn prepare(wipe: impl Fn() -> bool) {
         return;
     }
     let is_zeroed = os::wipe_on_fork(&NUMBERS) && wipe();
-    UNSAFE.store(!is_zeroed, Relaxed);
+    if !is_zeroed {
+        ONLY_ERA.store(era::current(), Relaxed);
+    }
 }
 
 /// The key, made when a thread first needs it: a program has no more than 1,024. None: it has them
@@ -108,7 +111,8 @@ fn introduce() -> u32 {
     let era = era::current();
     // The calls that follow may take a lock; and without a key nobody would give a number back.
     tls::set_number(era, tls::NONE);
-    if UNSAFE.load(Relaxed) {
+    // Relaxed: the number says all. It is written before any thread waits.
+    if ![0, era].contains(&ONLY_ERA.load(Relaxed)) {
         return tls::NONE;
     }
     let Some(key) = key() else { return tls::NONE };

@@ -24,7 +24,7 @@ struct LinkMap {
     name: *const c_char,
 }
 
-/// `struct dl_find_object` of glibc on x86-64.
+/// `struct dl_find_object` of glibc on x86-64 and 64-bit Arm.
 #[repr(C)]
 struct FoundObject {
     flags: u64,

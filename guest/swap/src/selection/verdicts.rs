@@ -196,7 +196,7 @@ impl Connection {
         if path.len() >= to.sun_path.len() {
             return None;
         }
-        to.sun_path.iter_mut().zip(path).for_each(|(to, byte)| *to = byte.cast_signed());
+        to.sun_path.iter_mut().zip(path).for_each(|(to, byte)| *to = *byte as libc::c_char);
         let (unix, kind) = (libc::AF_UNIX as usize, libc::SOCK_STREAM | libc::SOCK_CLOEXEC);
         // SAFETY: `socket` takes numbers alone, so no memory of ours is at stake.
         let fd = unsafe { os::call(libc::SYS_socket, [unix, kind as usize, 0, 0, 0, 0]) };

@@ -29,7 +29,13 @@ pub const CRATES: &[Crate] = &[
             "lockwright-console",
             "lockwright-measure",
         ],
-        floors: &[&["run"], &["program"], &["args"], &["ledger_dir", "manual", "progress"]],
+        floors: &[
+            &["run"],
+            &["program"],
+            &["args"],
+            &["ledger_dir", "manual", "progress"],
+            &["arch"],
+        ],
     },
     // The screen of `lockwright top`: from moments and keys to cells.
     Crate {
@@ -99,6 +105,7 @@ pub const CRATES: &[Crate] = &[
             &["finding"],
             &["process_end"],
             &["named", "progress", "reach", "recording", "signal"],
+            &["arch"],
         ],
     },
     // Runs in the program under test.
@@ -133,8 +140,8 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["lockdep", "lockmeter", "debugobjects"],
             &["core_lock", "held", "index", "wakes"],
-            &["compare", "search", "shared", "shared_row", "trial"],
-            &["capture"],
+            &["search", "shared", "shared_row", "trial"],
+            &["arch", "capture"],
         ],
     },
     // What both libraries share: what they must know before a process executes a program, and look-ups in what is loaded.
@@ -170,6 +177,7 @@ pub const CRATES: &[Crate] = &[
             &["selection", "thread_numbers"],
             &["bad_unlock", "counts", "deadline", "era", "next"],
             &["environment", "os", "tls"],
+            &["arch"],
         ],
     },
     // Runs as root, next to the command, and loads programs into the kernel.
@@ -223,6 +231,7 @@ pub const CRATES: &[Crate] = &[
             &["reader", "writer"],
             &["numbered", "rows", "timeline"],
             &["file", "histogram", "inlined", "layout", "readers_word", "site", "steering"],
+            &["arch"],
         ],
     },
     // Judges locks.
