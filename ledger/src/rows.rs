@@ -85,6 +85,8 @@ pub mod inlined_state {
     pub const TOO_LATE: u32 = 6;
     /// They are not: some releases cannot be seen, so a lock would be held for ever.
     pub const INCOMPLETE: u32 = 7;
+    /// Nobody has looked for any: code for its machine is not changed.
+    pub const OTHER_MACHINE: u32 = 8;
 }
 
 row! {

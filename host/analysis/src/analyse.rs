@@ -2,18 +2,24 @@
 //! what is the same to a reader folded, and what is known of the processes.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Class, Module, lock_kind};
 
 use crate::all_symbols::AllSymbols;
-use crate::finding::coverage::{Bounded, Gap, Inlined, Missing, Note, OtherLayouts, Search};
+use crate::finding::coverage::{
+    Bounded, Gap, Inlined, InlinedWhy, Missing, Note, OtherLayouts, Search,
+};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::waits::{futex_waits, unfinished_waits};
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::{KilledChildren, ProcessEnd};
 use crate::progress::{Progress, Stage};
+use crate::symbolize::inlined_locks::has_inlined_locks;
 use crate::view::candidate;
 use crate::view::process_view::ProcessView;
 use crate::{across, completeness, finders};
@@ -156,7 +162,16 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
     notes.extend(Bounded::of(header.bounded).map(Note::Bounded));
     let modules = ledger.rows::<Module>();
     notes.extend(
-        modules.filter_map(|(_, row)| Inlined::of(&row, &ledger.text(row.path))).map(Note::Inlined),
+        modules
+            .filter_map(|(_, row)| Some((Inlined::of(&row, &ledger.text(row.path))?, row)))
+            .filter(|(inlined, row)| {
+                inlined.why != Some(InlinedWhy::OtherMachine)
+                    || has_inlined_locks(
+                        Path::new(OsStr::from_bytes(&ledger.raw_text(row.path))),
+                        &ledger.raw_text(row.build_id),
+                    )
+            })
+            .map(|(inlined, _)| Note::Inlined(inlined)),
     );
     if header.engines & engines::DEBUGOBJECTS != 0 {
         let other = OtherLayouts::of(header.libc_version, header.layouts_differing);

@@ -13,6 +13,7 @@ use lockwright_engines::lockdep::{ASK, Core};
 use lockwright_ledger::rows;
 
 use super::{build_id, scratch};
+use crate::arch::INLINED_AT_FIRST;
 use crate::os::upcall::Upcall;
 use crate::os::{loader, sys};
 
@@ -517,6 +518,7 @@ fn push_row(core: &mut Core, start: u64, path: &[u8], image: &Image, epoch: u32)
         end: image.end,
         path,
         build_id,
+        inlined: INLINED_AT_FIRST,
         ..Default::default()
     };
     core.writer().push(row).unwrap_or(0)

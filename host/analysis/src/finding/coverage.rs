@@ -261,10 +261,12 @@ pub enum InlinedWhy {
     TooLate,
     /// Not all releases can be seen.
     Incomplete,
+    /// Code of its machine is not changed, so nobody has counted them.
+    OtherMachine,
 }
 
 impl Inlined {
-    /// What a module's row says, if not all is watched.
+    /// What a module's row says, if not all is watched. Of another machine's module it does not say whether it has any.
     pub fn of(row: &Module, path: &str) -> Option<Self> {
         let why = match row.inlined {
             inlined_state::NONE => return None,
@@ -277,6 +279,7 @@ impl Inlined {
             inlined_state::FORBIDDEN => Some(InlinedWhy::Forbidden),
             inlined_state::TOO_LATE => Some(InlinedWhy::TooLate),
             inlined_state::INCOMPLETE => Some(InlinedWhy::Incomplete),
+            inlined_state::OTHER_MACHINE => Some(InlinedWhy::OtherMachine),
             _ => Some(InlinedWhy::Refused),
         };
         let [acquisitions, watched] = [row.inlined_acquisitions, row.inlined_watched];

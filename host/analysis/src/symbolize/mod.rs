@@ -17,6 +17,7 @@ mod generated;
 mod holders;
 mod image;
 mod inlined;
+pub mod inlined_locks;
 mod inlined_names;
 pub(crate) mod interpreted;
 pub mod lock_expression;

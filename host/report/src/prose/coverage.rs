@@ -202,6 +202,12 @@ fn inlined_locks(inlined: &Inlined) -> String {
         );
     };
     let why = match why {
+        InlinedWhy::OtherMachine => {
+            return format!(
+                "locks that are inlined in {module} are not watched (Rust's std::sync, parking_lot): lockwright finds them in code \
+                 for x86-64 only"
+            );
+        }
         InlinedWhy::OtherCode => "the code in memory is not the file's",
         InlinedWhy::NoMemory => "there was no free memory near its code",
         InlinedWhy::Forbidden => {

@@ -1,5 +1,7 @@
 //! x86-64.
 
+use lockwright_ledger::rows::inlined_state;
+
 #[macro_use]
 mod code;
 #[macro_use]
@@ -17,3 +19,6 @@ pub use self::frames::*;
 pub use self::jumps::{MASK, MASK_WAS_SAVED, jumps_to};
 pub use self::registers::stack_pointer;
 pub use self::system_call::{FORK, FUTEX_DIGITS, SYS_FORK, symbol_version, system_call};
+
+/// What is known at first of locks that are inlined in a module, until the command has found some.
+pub const INLINED_AT_FIRST: u32 = inlined_state::NONE;
