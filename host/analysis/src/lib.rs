@@ -4,6 +4,7 @@
 mod across;
 pub mod all_symbols;
 mod analyse;
+pub mod arch;
 pub mod attached;
 pub mod class_ops;
 pub mod completeness;

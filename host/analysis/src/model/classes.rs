@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use lockwright_glibc::table::mutex;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind};
 
@@ -26,8 +27,7 @@ fn lock_bytes(kind: u8) -> u64 {
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => 56,
         lock_kind::SPIN | lock_kind::ONCE => 4,
         lock_kind::SEMAPHORE | lock_kind::COUNTING => 32,
-        _ if cfg!(target_arch = "aarch64") => 48,
-        _ => 40,
+        _ => mutex::OBJECT.size as u64,
     }
 }
 

@@ -2,26 +2,27 @@
 
 use crate::prose::words::plain;
 use crate::text::stack::is_runtime;
+use lockwright_analysis::arch;
 use lockwright_analysis::attached::{Holder, Thread, Wait, WaitKind};
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::symbolize::is_runtime as is_runtime_module;
 
-/// System calls that threads sleep in, by their numbers (x86-64).
+/// System calls that threads sleep in, by their numbers.
 const CALLS: &[(i64, &str)] = &[
     (libc::SYS_read, "read"),
     (libc::SYS_write, "write"),
     (libc::SYS_readv, "readv"),
     (libc::SYS_writev, "writev"),
-    (libc::SYS_poll, "poll"),
+    (arch::SYS_poll, "poll"),
     (libc::SYS_ppoll, "ppoll"),
-    (libc::SYS_select, "select"),
+    (arch::SYS_select, "select"),
     (libc::SYS_pselect6, "pselect6"),
-    (libc::SYS_epoll_wait, "epoll_wait"),
+    (arch::SYS_epoll_wait, "epoll_wait"),
     (libc::SYS_epoll_pwait, "epoll_pwait"),
     (libc::SYS_epoll_pwait2, "epoll_pwait2"),
     (libc::SYS_nanosleep, "nanosleep"),
     (libc::SYS_clock_nanosleep, "clock_nanosleep"),
-    (libc::SYS_pause, "pause"),
+    (arch::SYS_pause, "pause"),
     (libc::SYS_accept, "accept"),
     (libc::SYS_accept4, "accept4"),
     (libc::SYS_connect, "connect"),
@@ -31,7 +32,7 @@ const CALLS: &[(i64, &str)] = &[
     (libc::SYS_sendmsg, "sendmsg"),
     (libc::SYS_wait4, "wait4"),
     (libc::SYS_waitid, "waitid"),
-    (libc::SYS_vfork, "vfork"),
+    (arch::SYS_vfork, "vfork"),
     (libc::SYS_fsync, "fsync"),
     (libc::SYS_fdatasync, "fdatasync"),
     (libc::SYS_flock, "flock"),

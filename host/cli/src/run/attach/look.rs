@@ -17,6 +17,8 @@ use super::deleted;
 use super::memory::ProcessMemory;
 use super::sharers;
 use super::tasks::{self, Call, Task};
+use crate::arch;
+use lockwright_analysis::arch::KNOWS_THREADS;
 use lockwright_analysis::attached::waits::wait;
 use lockwright_analysis::attached::{
     Backing, Futex, Holder, Maps, Names, PythonStacks, Start, State, Thread, Unwinder, WaitKind,
@@ -112,6 +114,11 @@ fn led_to(
 
 /// Looks at the process, and only at that. Its threads at the last look, besides.
 fn look_at(pid: u32) -> Result<(Attached, Vec<Task>)> {
+    if !KNOWS_THREADS {
+        let message = format!("running processes cannot be looked into on {}", arch::NAME);
+        return Err(Error::with_code(exit::NOT_RUNNABLE, message)
+            .help("run it under `lockwright check`, which also explains a hang"));
+    }
     let exe = fs::read_link(format!("/proc/{pid}/exe")).map_err(|error| closed(pid, &error))?;
     let memory = ProcessMemory::open(pid).map_err(|error| closed(pid, &error))?;
     let maps = fs::read(format!("/proc/{pid}/maps")).map_err(|error| closed(pid, &error))?;
@@ -277,7 +284,7 @@ fn refuse_32_bits(pid: u32) -> Result<()> {
     if read.is_ok() && head[4] != ELF_64 {
         let message = format!("process {pid} is a 32-bit program");
         return Err(Error::with_code(exit::NOT_RUNNABLE, message)
-            .help("build it for x86-64: lockwright knows where its C library keeps owners there"));
+            .help("build it for a machine of 64 bits: lockwright knows where its C library keeps owners there"));
     }
     Ok(())
 }

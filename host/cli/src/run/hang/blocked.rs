@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fs;
 
+use lockwright_analysis::arch;
 use lockwright_analysis::finding::doing::{Blocked, File};
 
 /// What a call does with its first argument, which is the descriptor.
@@ -31,7 +32,7 @@ const CALLS: &[(i64, &str, Does)] = &[
     (libc::SYS_sendto, "sendto", Does::Writes),
     (libc::SYS_sendmsg, "sendmsg", Does::Writes),
     (libc::SYS_connect, "connect", Does::Writes),
-    (libc::SYS_epoll_wait, "epoll_wait", Does::Awaits),
+    (arch::SYS_epoll_wait, "epoll_wait", Does::Awaits),
     (libc::SYS_epoll_pwait, "epoll_pwait", Does::Awaits),
 ];
 

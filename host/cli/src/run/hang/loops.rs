@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::arch;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::symbolize::{Symbols, is_runtime};
 
@@ -26,7 +27,7 @@ const TO_STOP: Duration = Duration::from_millis(500);
 pub struct Sample {
     /// The instruction pointer.
     pc: u64,
-    /// What lies on top of its stack: within a function of the C library that has only just begun, or
+    /// What lies on top of its stack, or is in the link register: within a function of the C library that has only just begun, or
     /// makes a system call, where that returns to.
     top: u64,
 }
@@ -76,14 +77,21 @@ impl Traced {
         self.await_stop()?;
         // SAFETY: a structure of integers, for which zeroes are valid.
         let mut regs: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-        // SAFETY: the thread is stopped; `regs` is what is written.
-        let read = unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.tid, 0usize, &raw mut regs) };
+        let mut room =
+            libc::iovec { iov_base: (&raw mut regs).cast(), iov_len: size_of_val(&regs) };
+        // SAFETY: the thread is stopped; `room` is `regs`, which is written, and no more than that.
+        let read = unsafe {
+            libc::ptrace(libc::PTRACE_GETREGSET, self.tid, libc::NT_PRSTATUS, &raw mut room)
+        };
         if read != 0 {
             return None;
         }
-        // SAFETY: as above. The word is -1 where there is none, which is no address either.
-        let top = unsafe { libc::ptrace(libc::PTRACE_PEEKDATA, self.tid, regs.rsp, 0usize) };
-        Some(Sample { pc: regs.rip, top: top as u64 })
+        let (pc, sp) = arch::position(&regs);
+        let top = arch::returns_to(&regs).unwrap_or_else(|| {
+            // SAFETY: the thread is stopped; the word is a number, and -1 where there is none, which is no address either.
+            unsafe { libc::ptrace(libc::PTRACE_PEEKDATA, self.tid, sp, 0usize) as u64 }
+        });
+        Some(Sample { pc, top })
     }
 
     fn await_stop(&mut self) -> Option<()> {

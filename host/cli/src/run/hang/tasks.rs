@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::fs;
 
+use lockwright_analysis::arch;
+
 /// The state of a thread, as far as it matters to its waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
@@ -105,11 +107,11 @@ const TIMED: &[(i64, Timeout)] = &[
     (libc::SYS_clock_nanosleep, Timeout::Always),
     // A sleep that was interrupted goes on so.
     (libc::SYS_restart_syscall, Timeout::Always),
-    (libc::SYS_poll, Timeout::Millis(2)),
+    (arch::SYS_poll, Timeout::Millis(2)),
     (libc::SYS_ppoll, Timeout::At(2)),
-    (libc::SYS_select, Timeout::At(4)),
+    (arch::SYS_select, Timeout::At(4)),
     (libc::SYS_pselect6, Timeout::At(4)),
-    (libc::SYS_epoll_wait, Timeout::Millis(3)),
+    (arch::SYS_epoll_wait, Timeout::Millis(3)),
     (libc::SYS_epoll_pwait, Timeout::Millis(3)),
     (libc::SYS_epoll_pwait2, Timeout::At(3)),
     (libc::SYS_rt_sigtimedwait, Timeout::At(2)),

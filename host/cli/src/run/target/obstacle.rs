@@ -6,16 +6,8 @@ use std::path::{Path, PathBuf};
 
 use object::elf;
 
+use crate::arch::MACHINE;
 use lockwright_console::error::{Error, exit};
-
-/// The `e_machine` that this binary's own preload library is for.
-const MACHINE: elf::Machine = if cfg!(target_arch = "x86_64") {
-    elf::EM_X86_64
-} else if cfg!(target_arch = "aarch64") {
-    elf::EM_AARCH64
-} else {
-    elf::EM_NONE
-};
 
 /// A reason that no preloaded library gets over.
 #[derive(Clone, Debug, PartialEq, Eq)]
