@@ -13,4 +13,4 @@ mod aarch64;
 pub use aarch64::*;
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-compile_error!("lockwright's command does not know this machine");
+compile_error!("unknown-machine");

@@ -1,17 +1,23 @@
 //! `cargo xtask test aarch64`: what there is for 64-bit Arm, on this machine, by an emulator.
 //!
 //! Small programs run under the preload library on both machines, and the command of this one reads the ledgers of both: the
-//! reports are the same. The emulator runs as a processor that has each extension, and as one that has none: atomic operations
+//! reports are the same. So are those of that machine's own command. Others run on each of swap's locks. The emulator runs as a processor that has each extension, and as one that has none: atomic operations
 //! are single instructions there or loops. It does not reorder accesses as such a processor may, so nothing here speaks of
 //! that; the models of the locks do.
 
+mod command;
+mod instructions;
+mod same;
+mod swap;
 mod tools;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tools::{Tools, compile};
+use same::{counts, without_places};
+use swap::Swapped;
+use tools::{Tools, compile, variable};
 
 use crate::builds::preload_build;
 use crate::skips::skip;
@@ -86,8 +92,11 @@ pub fn check(extent: Extent) -> Result<(), String> {
         let test = ["test", "--profile", "release-test", "--lib", "--tests"];
         tools.cargo(&[&test[..], &tested].concat(), processor)?;
     }
-    let library = ["build", "--profile", "library", "--package", "lockwright-preload", "--lib"];
-    tools.cargo(&library, PROCESSORS[0])?;
+    for library in ["lockwright-preload", "lockwright-swap"] {
+        let build = ["build", "--profile", "library", "--package", library, "--lib"];
+        tools.cargo(&build, PROCESSORS[0])?;
+    }
+    tools.build_command()?;
     cargo(&["build", "--package", "lockwright-cli"])?;
     let libraries = [preload_build("", true)?, Tools::built("library", "liblockwright_preload.so")];
     for processor in processors() {
@@ -95,6 +104,12 @@ pub fn check(extent: Extent) -> Result<(), String> {
             case.run(&tools, processor, &libraries)?;
             eprintln!("{} by {} as {processor}: the same report", case.source, case.engines);
         }
+    }
+    let swapped = Swapped::build(&tools)?;
+    for processor in processors() {
+        swapped.check(&tools, processor)?;
+        command::check(&tools, processor)?;
+        instructions::print(&tools, processor)?;
     }
     Ok(())
 }
@@ -111,7 +126,7 @@ impl Case {
             let ledgers = dir.join("ledgers");
             fs::create_dir_all(&ledgers).map_err(|e| format!("{}: {e}", ledgers.display()))?;
             let program = dir.join("program");
-            compile(&compiler, &format!("tests/programs/{}", self.source), &program)?;
+            compile(&compiler, &[], self.source, &program)?;
             self.watch(start, &program, library, &ledgers)?;
             let report = report(&ledgers)?;
             if !report.contains(self.says) {
@@ -157,10 +172,6 @@ impl Case {
     }
 }
 
-fn variable(name: &str, value: &Path) -> String {
-    format!("{name}={}", value.display())
-}
-
 /// What the command of this machine reports of ledgers.
 fn report(ledgers: &Path) -> Result<String, String> {
     let mut report = Command::new(target_dir().join("debug/lockwright"));
@@ -168,50 +179,4 @@ fn report(ledgers: &Path) -> Result<String, String> {
     let out = report.output().map_err(|e| format!("{report:?}: {e}"))?;
     let text = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
     Ok(text.into_owned())
-}
-
-/// A report without addresses.
-fn without_places(report: &str) -> String {
-    let mut text = String::new();
-    let mut rest = report;
-    while let Some(at) = rest.find("0x") {
-        let (before, number) = rest.split_at(at + 2);
-        text += before;
-        rest = number.trim_start_matches(|c: char| c.is_ascii_hexdigit());
-    }
-    text + rest
-}
-
-/// The names in a report of measurements, and how often each was acquired.
-fn counts(report: &str) -> String {
-    let mut lines: Vec<_> = report
-        .lines()
-        .skip_while(|line| !line.starts_with("LOCKS"))
-        .take_while(|line| !line.starts_with("WAITS") && !line.starts_with("ADVICE"))
-        .filter_map(|line| {
-            let first = line.split_whitespace().next()?;
-            let is_number = first.starts_with(|c: char| c.is_ascii_digit());
-            // A lock's place in the list is by what it cost.
-            let name = line.split_once(' ').filter(|_| line.starts_with('#')).map(|(_, name)| name);
-            name.or(is_number.then_some(first)).map(str::to_owned)
-        })
-        .collect();
-    lines.sort_unstable();
-    lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{counts, without_places};
-
-    #[test]
-    fn addresses_are_of_no_account() {
-        assert_eq!(without_places("`A` at 0x55ab\n`B` at 0x7f0c1"), "`A` at 0x\n`B` at 0x");
-    }
-
-    #[test]
-    fn counts_are_taken_by_name() {
-        let report = "x\nLOCKS by total wait\n#1 `b` (mutex)\n  20  0  3.5\n#2 `a` (mutex)\n  7  0\nWAITS\n  9\n";
-        assert_eq!(counts(report), "20\n7\n`a` (mutex)\n`b` (mutex)");
-    }
 }

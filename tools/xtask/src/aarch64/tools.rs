@@ -41,21 +41,70 @@ impl Tools {
         emulator
     }
 
+    /// The emulator alone, which finds libraries only if it is given the place of them.
+    pub fn emulator_itself(&self) -> PathBuf {
+        self.0.join("usr/bin/qemu-aarch64-static")
+    }
+
+    /// The folder whose `lib` has the libraries of that machine.
+    pub fn libraries(&self) -> PathBuf {
+        self.0.join("usr/aarch64-linux-gnu")
+    }
+
+    /// Compiles a Rust program of tests/programs, with options for the linker.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub fn rustc(&self, source: &str, options: &[String], program: &Path) -> Result<(), String> {
+        let mut rustc = Command::new(self.tool("rustc"));
+        rustc.args(["--target", TARGET, "--edition", "2024", "-O"]);
+        rustc.arg("-C").arg(format!("linker={}", self.gcc().display()));
+        rustc.args(
+            options.iter().flat_map(|option| ["-C".to_owned(), format!("link-arg={option}")]),
+        );
+        rustc.arg("-o").arg(program).arg(root().join("tests/programs").join(source));
+        succeeds(&mut rustc)
+    }
+
+    /// Builds the command, with the libraries that have been built for it.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub fn build_command(&self) -> Result<(), String> {
+        let mut cargo = self.cargo_for("max");
+        cargo.args(["build", "--package", "lockwright-cli", "--bin", "lockwright"]);
+        for (variable, library) in [
+            ("LOCKWRIGHT_PRELOAD_LIBRARY", "liblockwright_preload.so"),
+            ("LOCKWRIGHT_SWAP_LIBRARY", "liblockwright_swap.so"),
+        ] {
+            cargo.env(variable, Self::built("library", library));
+        }
+        // The demo is compiled by it.
+        cargo.env("CC", self.gcc());
+        succeeds(&mut cargo)
+    }
+
     /// Runs cargo for that machine, its programs in an emulator of `processor`.
     ///
     /// # Errors
     /// When it fails.
     pub fn cargo(&self, arguments: &[&str], processor: &str) -> Result<(), String> {
+        let mut cargo = self.cargo_for(processor);
+        cargo.args(arguments);
+        succeeds(&mut cargo)
+    }
+
+    fn cargo_for(&self, processor: &str) -> Command {
         let mut cargo = cargo_command();
-        cargo.args(arguments).args(["--target", TARGET]);
-        cargo.arg("--target-dir").arg(Self::target_dir());
+        cargo.env("CARGO_BUILD_TARGET", TARGET);
+        cargo.env("CARGO_TARGET_DIR", Self::target_dir());
         // The compiler is another than that of the rest, and so is the C library: what names either is of no use here.
         cargo.env("RUSTC", self.tool("rustc")).env_remove("RUSTUP_TOOLCHAIN");
         cargo.env_remove(crate::roots::SYSROOT).env("QEMU_CPU", processor);
         cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", self.gcc());
         cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", self.tool("qemu-aarch64"));
         cargo.env("CC_aarch64_unknown_linux_gnu", self.gcc());
-        succeeds(&mut cargo)
+        cargo
     }
 
     fn target_dir() -> PathBuf {
@@ -68,12 +117,23 @@ impl Tools {
     }
 }
 
-/// Compiles a C program by `compiler`.
+/// An entry of an environment.
+pub fn variable(name: &str, value: &Path) -> String {
+    format!("{name}={}", value.display())
+}
+
+/// Compiles a C program of tests/programs by `compiler`.
 ///
 /// # Errors
 /// When that fails.
-pub fn compile(compiler: &Path, source: &str, program: &Path) -> Result<(), String> {
+pub fn compile(
+    compiler: &Path,
+    options: &[&str],
+    source: &str,
+    program: &Path,
+) -> Result<(), String> {
     let mut compile = Command::new(compiler);
-    compile.args(["-g", "-O0", "-pthread", source, "-o"]).arg(program);
+    compile.args(["-g", "-O0", "-pthread"]).args(options).arg("-o").arg(program);
+    compile.arg(root().join("tests/programs").join(source));
     succeeds(&mut compile)
 }

@@ -178,7 +178,7 @@ pub const CHECKS: &[Check] = &[
         name: "aarch64",
         lane: Lane::Second,
         is_long: true,
-        what: "on an emulated 64-bit Arm the locks' tests hold, and programs have the same findings and counts as here",
+        what: "on an emulated 64-bit Arm the locks' tests hold, swapped locks keep threads apart, and programs have the same findings and counts as here",
         run: aarch64::check,
     },
     Check {
