@@ -12,7 +12,7 @@ const OUTER: u64 = 0x1000;
 const INNER: u64 = 0x2000;
 
 /// Contexts that one pair of classes has for single locks.
-const PAIRS: u32 = 1024;
+const PAIRS: u32 = 4096;
 
 /// One lock is held, and others of a class are taken within it, by calls that return to 7 or, of which nothing is known, to 8.
 struct Nested {

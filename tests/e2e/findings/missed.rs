@@ -100,3 +100,22 @@ fn reports_of_missed_misuse_read_well() {
         golden(name, check(program(source)).arg(how));
     }
 }
+
+/// A thread that holds a lock as long as it lives makes a pair of locks of each that it takes: 60 such threads and 100 accounts are
+/// more than two classes have.
+#[test]
+fn accounts_of_more_workers_than_their_classes_have_pairs_for() {
+    let program = program("accounts_of_workers.c");
+    for workers in ["4", "60"] {
+        let run = check(&program).args([workers, "both"]).run();
+        assert_eq!(
+            run.verdicts(),
+            [("circular-dependency", "likely")],
+            "{workers}: {}",
+            run.stderr
+        );
+        assert_eq!(run.code(), FOUND, "{workers}: {}", run.stderr);
+        let run = check(&program).args([workers, "one"]).run();
+        assert!(run.findings().is_empty() && run.code() == 0, "{workers}: {}", run.stderr);
+    }
+}

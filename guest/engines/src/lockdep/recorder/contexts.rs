@@ -10,7 +10,7 @@ use crate::index::{Index, hash};
 
 /// Instance contexts kept for one pair (held class, acquired class). Beyond it, contexts of the
 /// pair stand for the class alone and are counted in the header as folded.
-const PAIRS_PER_CLASS_PAIR: u32 = 1024;
+const PAIRS_PER_CLASS_PAIR: u32 = 4096;
 
 /// Pieces of evidence for one context that stay, the first. The others are the latest.
 const FIRST_EVIDENCE: u32 = EVIDENCE_PER_NODE / 2;

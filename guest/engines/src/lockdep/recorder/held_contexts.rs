@@ -229,10 +229,9 @@ impl Recorder {
     /// was acquired.
     pub(crate) fn place(&mut self, parent: u32, held: &Held, flags: u16, segment: u32) -> u32 {
         let known = self.writer.get::<Node>(held.node).copied().unwrap_or_default();
-        if known.inst == 0 && known.parent == parent && parent != 0 {
-            // A folded pair stands for its class, and so does what is nested inside.
-            return held.node;
-        }
+        let is_below = known.parent == parent && parent != 0;
+        // It is acquired in a context that stands for its class. What is nested in it is about this lock all the same.
+        let is_folded = is_below && known.inst == 0;
         let mut row = Node {
             parent,
             class: held.class,
@@ -246,8 +245,11 @@ impl Recorder {
             return id;
         }
         // Within the same lock they are what `nested` counts.
-        let is_known = known.parent == parent && parent != 0;
+        let is_known = is_below && !is_folded;
         if !is_known && !self.contexts.room_for_place(&mut self.writer, parent, held.class) {
+            if is_folded {
+                return held.node;
+            }
             row.inst = 0;
             if let Some(id) = self.contexts.find(&self.writer, &row) {
                 return id;
