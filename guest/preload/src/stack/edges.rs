@@ -3,16 +3,17 @@
 //! that by half and goes on in a larger one.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 use super::steps::Step;
+use crate::os::sys;
 
 /// Places of the first table.
 const FIRST: usize = 1 << 13;
-/// Places of the second: 3 MiB of addresses, of which only pages that are written to are memory.
-const SECOND: usize = 1 << 16;
+/// Places of the second, 1.5 MiB.
+const SECOND: usize = 1 << 15;
 
-/// Edges of the first table: a look for what is not there ends after a few places.
+/// Edges of the first table where there is a second: a look for what is not there ends after a few places.
 const MOST_IN_FIRST: u32 = FIRST as u32 / 2;
 
 /// Places where an edge may be, from that on which its hash says. As many as a table that is half full has in a row: a path of
@@ -62,7 +63,8 @@ impl Edge {
 /// All edges. They never change and are never removed: readers take no lock.
 pub(super) struct Edges {
     first: [Edge; FIRST],
-    second: [Edge; SECOND],
+    /// The [`SECOND`] edges of the second table; null: there is none yet. A forked child has its parent's.
+    second: AtomicPtr<Edge>,
     /// Edges in the first table.
     in_first: AtomicU32,
 }
@@ -71,33 +73,58 @@ impl Edges {
     #[expect(clippy::declare_interior_mutable_const, reason = "what a static begins with")]
     pub(super) const NONE: Self = Self {
         first: [Edge::NONE; FIRST],
-        second: [Edge::NONE; SECOND],
+        second: AtomicPtr::new(core::ptr::null_mut()),
         in_first: AtomicU32::new(0),
     };
+
+    /// The second table, empty if there is none.
+    #[inline(always)]
+    fn second(&self) -> &[Edge] {
+        // Acquire pairs with the Release in `begin_second`: the table is mapped.
+        let table = self.second.load(Acquire);
+        if table.is_null() {
+            return &[];
+        }
+        // SAFETY: so many edges, mapped by `begin_second` for good; zeroes are edges. All that changes is atomic.
+        unsafe { core::slice::from_raw_parts(table, SECOND) }
+    }
+
+    /// Maps the second table. Where that cannot be, the first is filled.
+    #[cold]
+    fn begin_second(&self) -> &[Edge] {
+        let (prot, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
+        let at = unsafe { sys::mmap(SECOND * size_of::<Edge>(), prot, flags, -1) };
+        let table = if at > 0 { at as *mut Edge } else { core::ptr::null_mut() };
+        // Pairs with the Acquire in `second`.
+        self.second.store(table, Release);
+        self.second()
+    }
 
     /// The edge that leads to a node, which is not 0.
     #[inline(always)]
     pub(super) fn edge(&self, node: u32) -> Option<&Edge> {
         let i = (node as usize).checked_sub(1)?;
-        self.first.get(i).or_else(|| self.second.get(i - FIRST))
+        self.first.get(i).or_else(|| self.second().get(i - FIRST))
     }
 
     /// The edge from a node by a word, and the node that it leads to.
     #[inline(always)]
     pub(super) fn find(&self, from: u32, word: u64) -> Option<(u32, &Edge)> {
-        if let Some((i, edge)) = find_in(&self.first, from, word) {
-            return Some((i as u32 + 1, edge));
+        match find_in(&self.first, from, word) {
+            Some((i, edge)) => Some((i as u32 + 1, edge)),
+            None => self.find_in_second(from, word),
         }
-        // Relaxed: an edge that has just been added may be missed, and its path is unwound once more.
-        if self.in_first.load(Relaxed) < MOST_IN_FIRST {
-            return None;
-        }
-        self.find_in_second(from, word)
     }
 
     #[inline(never)]
     fn find_in_second(&self, from: u32, word: u64) -> Option<(u32, &Edge)> {
-        let (i, edge) = find_in(&self.second, from, word)?;
+        let second = self.second();
+        if second.is_empty() {
+            return None;
+        }
+        let (i, edge) = find_in(second, from, word)?;
         Some(((FIRST + i) as u32 + 1, edge))
     }
 
@@ -105,9 +132,12 @@ impl Edges {
     pub(super) fn add(&self, from: u32, word: u64, step: Step, values: [u32; 2]) -> Option<u32> {
         // Relaxed: only the holder of the core's lock adds.
         let in_first = self.in_first.load(Relaxed);
-        let is_first = in_first < MOST_IN_FIRST;
-        let (table, before): (&[Edge], _) =
-            if is_first { (&self.first, 0) } else { (&self.second, FIRST) };
+        let second = match self.second() {
+            [] if in_first >= MOST_IN_FIRST => self.begin_second(),
+            second => second,
+        };
+        let (table, before) =
+            if second.is_empty() { (&self.first[..], 0) } else { (second, FIRST) };
         let first = first_place(from, word, table.len());
         // A write, whatever is there: a page that is read first and written to then is two page faults in a child.
         let _ = table[first].from.compare_exchange(u32::MAX, u32::MAX, Relaxed, Relaxed);
@@ -125,7 +155,7 @@ impl Edges {
         edge.values[1].store(values[1], Relaxed);
         // Pairs with the Acquire in `find_in`.
         edge.from.store(from, Release);
-        if is_first {
+        if before == 0 {
             self.in_first.store(in_first + 1, Relaxed);
         }
         Some((before + i) as u32 + 1)
@@ -165,8 +195,6 @@ mod tests {
 
     /// On the heap, without a copy on the stack.
     fn none() -> &'static Edges {
-        static NEXT: std::sync::Mutex<()> = std::sync::Mutex::new(());
-        let _turn = NEXT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let layout = std::alloc::Layout::new::<Edges>();
         // SAFETY: zeroes are `Edges` without an edge; the memory has their layout, and is never freed.
         unsafe { std::alloc::alloc_zeroed(layout).cast::<Edges>().as_ref() }.expect("memory")
