@@ -590,7 +590,8 @@ impl Ledger {
         // Nearly all lie in one extent.
         if let Some((from, to)) =
             len.checked_sub(1).and_then(|last| Some((place(0)?, place(last)?)))
-            && (to.end - from.start) as u64 == len
+            // The second of two extents may come first in the file.
+            && to.end.checked_sub(from.start).is_some_and(|between| between as u64 == len)
             && let Some(bytes) = self.bytes.get(from.start..to.end)
         {
             return bytes.to_vec();

@@ -2,6 +2,7 @@
 
 use lockwright_analysis::finding::coverage::{Missing, Note};
 use lockwright_ledger::Ledger;
+use lockwright_ledger::layout::{Header, TableHeader, TableId};
 use lockwright_ledger::rows::object::{ObjectFinding, ObjectPools, ObjectType, object_end};
 use lockwright_ledger::rows::{Class, Finding, Held, Stack, Step, Text, Thread, finding_kind};
 use lockwright_report::listing::Listing;
@@ -44,6 +45,30 @@ fn story() -> Vec<u8> {
 
 /// How much a ledger may make of each of its bytes: a row of 64 names a text of 4,096 at most.
 const MOST_PER_BYTE: usize = 64;
+
+/// Not damaged: the writer finds room where it is, so the second part of a text may come first in the file.
+#[test]
+fn a_text_across_two_extents_of_which_the_second_comes_first() {
+    use std::mem::offset_of;
+    let mut story = Story::new();
+    let mut whole = story.text(b"0123456789abcdef");
+    let mut bytes = story.bytes();
+    let of_table = offset_of!(Header, tables) + TableId::Bytes as usize * size_of::<TableHeader>();
+    let first_extent = of_table + offset_of!(TableHeader, extents);
+    let base = u32::from_le_bytes(bytes[of_table + 4..][..4].try_into().unwrap());
+    while whole.offset + whole.len <= base {
+        whole = story.text(b"0123456789abcdef");
+    }
+    assert!(whole.offset < base && whole.offset + whole.len > base, "{whole:?} across {base}");
+    bytes = story.bytes();
+    let at = u64::from_le_bytes(bytes[first_extent..][..8].try_into().unwrap());
+    let moved = bytes.len() as u64;
+    let extent = bytes[at as usize..][..base as usize].to_vec();
+    bytes.extend(extent);
+    bytes[first_extent..][..8].copy_from_slice(&moved.to_le_bytes());
+    let ledger = Ledger::from_bytes(bytes).unwrap();
+    assert_eq!(ledger.text(whole), "0123456789abcdef");
+}
 
 /// Rows that name the same megabyte, over and over: 2 MB were 20 GB of names.
 #[test]
