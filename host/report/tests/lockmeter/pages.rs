@@ -47,7 +47,7 @@ fn the_page_of_many_locks_has_a_limit() {
     let mut report = example::report();
     let lock = report.locks[0].clone();
     let named = |n: usize| Lock { name: format!("lock_of_some_module_{n}"), ..lock.clone() };
-    report.locks = (0..100_000).map(named).collect();
+    report.locks = (0..10_000).map(named).collect();
     let wait = report.waits[0].clone();
     report.waits = vec![wait; 10_000];
     let page = page(&report);
