@@ -17,13 +17,10 @@ fn relax(turn: u32) {
 }
 
 pub fn map(bytes: usize) -> *mut u8 {
-    let (prot, flags) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // Twice as much has a part that is aligned to its size.
-    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
-    let at = unsafe { sys::mmap(2 * bytes, prot, flags, -1) };
-    if at <= 0 {
-        return core::ptr::null_mut();
+    let at = sys::map_zeroed(2 * bytes);
+    if at.is_null() {
+        return at;
     }
     let (at, aligned) = (at as usize, (at as usize).next_multiple_of(bytes));
     // SAFETY: the parts of our mapping before and after, which nobody uses.

@@ -126,15 +126,10 @@ impl SideTable {
         let old = unsafe { self.table.load(Relaxed).as_ref() };
         let capacity = old.map_or(FIRST, |old| old.capacity * 2);
         let bytes = size_of::<Table>() + capacity as usize * size_of::<Slot>();
-        // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
-        let at = unsafe {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            sys::mmap(bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
-        };
-        if at <= 0 {
+        let at = sys::map_zeroed(bytes).cast::<Table>();
+        if at.is_null() {
             return None;
         }
-        let at = at as *mut Table;
         // SAFETY: the mapping is zeroed, which is a valid table, large enough for it, and known to
         // nobody else yet.
         let new = unsafe {

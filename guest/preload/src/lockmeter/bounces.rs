@@ -18,12 +18,9 @@ use crate::os::sys;
 /// Has them counted from now on, unless there is no memory for it. Called at start, before any
 /// thread.
 pub fn ask() {
-    let (read_write, flags) =
-        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
-    let places = unsafe { sys::mmap(size_of::<[AtomicU64; PLACES]>(), read_write, flags, -1) };
-    if places > 0 {
-        LAST.store(places as *mut _, Relaxed);
+    let places = sys::map_zeroed(size_of::<[AtomicU64; PLACES]>());
+    if !places.is_null() {
+        LAST.store(places.cast(), Relaxed);
     }
 }
 

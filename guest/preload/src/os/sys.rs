@@ -490,6 +490,15 @@ pub unsafe fn mmap(len: usize, prot: i32, flags: i32, fd: isize) -> isize {
     unsafe { syscall!(libc::SYS_mmap, 0usize, len, prot, flags, fd, 0usize) }
 }
 
+/// Maps memory of the process's own that reads as zeros. Null where there is no room.
+pub fn map_zeroed(len: usize) -> *mut u8 {
+    let (prot, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
+    let at = unsafe { mmap(len, prot, flags, -1) };
+    if at > 0 { at as *mut u8 } else { ptr::null_mut() }
+}
+
 /// As [`mmap`], at `place` if nothing is there.
 ///
 /// # Safety

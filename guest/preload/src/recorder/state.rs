@@ -72,15 +72,12 @@ pub fn begin_child() {
 fn arrive() {
     const BYTES: usize = 4096;
     if HERE.load(Relaxed).is_null() {
-        let (prot, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping; zero is a valid atomic.
+        let page = sys::map_zeroed(BYTES);
+        if page.is_null() {
+            return;
+        }
+        // SAFETY: a new mapping that nobody else uses; zero is a valid atomic.
         unsafe {
-            let at = sys::mmap(BYTES, prot, flags, -1);
-            if at <= 0 {
-                return;
-            }
-            let page = at as *mut u8;
             if sys::madvise(page, BYTES, MADV_WIPEONFORK) < 0 {
                 return sys::munmap(page, BYTES);
             }

@@ -92,11 +92,7 @@ impl Edges {
     /// Maps the second table. Where that cannot be, the first is filled.
     #[cold]
     fn begin_second(&self) -> &[Edge] {
-        let (prot, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use changes.
-        let at = unsafe { sys::mmap(SECOND * size_of::<Edge>(), prot, flags, -1) };
-        let table = if at > 0 { at as *mut Edge } else { core::ptr::null_mut() };
+        let table = sys::map_zeroed(SECOND * size_of::<Edge>()).cast();
         // Pairs with the Acquire in `second`.
         self.second.store(table, Release);
         self.second()
@@ -214,7 +210,7 @@ mod tests {
     #[test]
     fn what_has_no_room_in_the_first_table_is_found_in_the_second() {
         let edges = none();
-        const COUNT: usize = FIRST / 2 + SECOND / 2;
+        const COUNT: usize = FIRST / 2 + SECOND * 3 / 5;
         let mut nodes = std::collections::HashMap::new();
         for (i, (from, word)) in random_edges(COUNT).enumerate() {
             let node = edges.add(from, word, Step::END, [i as u32; 2]).expect("room");
