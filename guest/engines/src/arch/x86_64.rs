@@ -27,25 +27,31 @@ pub unsafe fn increment<const OFFSET: usize>(row: *mut impl Sized) {
     }
 }
 
+/// Compares a value with the word at a base and an offset, and returns false from the function if the jump `$no` is taken.
+///
+/// It is unsafe: the word is mapped and aligned. An aligned load of eight bytes is atomic here.
+macro_rules! compare {
+    ($value:expr, $base:expr, $at:expr, $no:literal) => {
+        asm!(
+            "cmp {value}, qword ptr [{base} + {at}]",
+            concat!($no, " {no}"),
+            value = in(reg) $value,
+            base = in(reg) $base,
+            at = const $at,
+            no = label { return false },
+            options(nostack, readonly),
+        )
+    };
+}
+
 /// `value` is below the word at `base + AT`.
 ///
 /// # Safety
 /// The word is mapped and aligned; others write it atomically only.
 #[inline(always)]
 pub unsafe fn is_below<const AT: usize>(value: u64, base: *const impl Sized) -> bool {
-    // SAFETY: the caller passes a mapped, aligned word. An aligned load of eight bytes is atomic
-    // here.
-    unsafe {
-        asm!(
-            "cmp {value}, qword ptr [{base} + {at}]",
-            "jae {no}",
-            value = in(reg) value,
-            base = in(reg) base,
-            at = const AT,
-            no = label { return false },
-            options(nostack, readonly),
-        );
-    }
+    // SAFETY: the caller passes a mapped, aligned word.
+    unsafe { compare!(value, base, AT, "jae") };
     true
 }
 
@@ -55,18 +61,7 @@ pub unsafe fn is_below<const AT: usize>(value: u64, base: *const impl Sized) -> 
 /// The word is mapped and aligned; others write it atomically only.
 #[inline(always)]
 pub unsafe fn is_equal<const AT: usize>(value: u64, base: *const impl Sized) -> bool {
-    // SAFETY: the caller passes a mapped, aligned word. An aligned load of eight bytes is atomic
-    // here.
-    unsafe {
-        asm!(
-            "cmp {value}, qword ptr [{base} + {at}]",
-            "jne {no}",
-            value = in(reg) value,
-            base = in(reg) base,
-            at = const AT,
-            no = label { return false },
-            options(nostack, readonly),
-        );
-    }
+    // SAFETY: the caller passes a mapped, aligned word.
+    unsafe { compare!(value, base, AT, "jne") };
     true
 }
