@@ -76,6 +76,23 @@ impl Nested {
         entered.node()
     }
 
+    /// The pair of classes has as many contexts as it can have, and the one for all others.
+    fn fill(&mut self) {
+        for _ in 0..=PAIRS {
+            let lock = self.new_lock();
+            self.enter(lock);
+        }
+    }
+
+    /// The thread acquires a lock that it knows by its class. The context.
+    fn acquire_by_class(&mut self, lock: Ident) -> u32 {
+        let folded = self.thread.folded(lock, 0).expect("room");
+        let probe = self.thread.known_folded(&folded, 7).expect("a full pair");
+        self.thread.reserve_folded(folded, lock, 0, 7, probe);
+        self.thread.acquired(INNER);
+        probe.node()
+    }
+
     /// The context that the thread knows without the core, if the lock has no row.
     fn known(&mut self, ident: Ident, site: u64) -> Option<u32> {
         if self.recorded.may_have(ident.inst()) {
@@ -117,19 +134,13 @@ fn a_thread_knows_the_context_of_new_locks_once_their_pair_of_classes_is_full() 
 #[test]
 fn a_lock_that_a_thread_knew_by_its_class_is_known_by_itself_and_held() {
     let mut nested = Nested::new();
-    for _ in 0..=PAIRS {
-        let lock = nested.new_lock();
-        nested.enter(lock);
-    }
+    nested.fill();
     let lock = nested.new_lock();
     assert!(!nested.thread.probe(lock, 0, 7).is_hit());
-    let folded = nested.thread.folded(lock, 0).expect("room");
-    let probe = nested.thread.known_folded(&folded, 7).expect("a full pair");
-    nested.thread.reserve_folded(folded, lock, 0, 7, probe);
-    nested.thread.acquired(INNER);
+    let node = nested.acquire_by_class(lock);
     assert!(nested.thread.is_innermost(INNER));
     assert!(nested.thread.release(INNER));
-    assert_eq!(nested.thread.probe(lock, 0, 7).node(), probe.node());
+    assert_eq!(nested.thread.probe(lock, 0, 7).node(), node);
 }
 
 #[test]
@@ -137,10 +148,7 @@ fn nothing_is_known_by_its_class_where_it_matters_which_lock_it_is() {
     let mut nested = Nested::new();
     nested.thread.set_open_signals(1 << 14);
     // Some locks of the class are to be recorded as taken with the signal open, and the first of them have contexts.
-    for _ in 0..=PAIRS {
-        let lock = nested.new_lock();
-        nested.enter(lock);
-    }
+    nested.fill();
     let lock = nested.new_lock();
     assert!(nested.known(lock, 7).is_some(), "enough of them are");
     nested.thread.set_open_signals(1 << 14 | 1 << 15);
@@ -154,15 +162,9 @@ fn nothing_is_known_by_its_class_where_it_matters_which_lock_it_is() {
 #[test]
 fn a_thread_knows_the_context_of_new_locks_but_not_of_one_that_its_creator_held() {
     let mut nested = Nested::new();
-    for _ in 0..=PAIRS {
-        let lock = nested.new_lock();
-        nested.enter(lock);
-    }
+    nested.fill();
     let lent = nested.new_lock();
-    let folded = nested.thread.folded(lent, 0).expect("room");
-    let probe = nested.thread.known_folded(&folded, 7).expect("a full pair");
-    nested.thread.reserve_folded(folded, lent, 0, 7, probe);
-    nested.thread.acquired(INNER);
+    nested.acquire_by_class(lent);
     assert!(!nested.recorded.may_have(lent.inst()), "it has no row");
 
     nested.go_on_in_a_new_thread();
