@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 27;
+pub const FORMAT_VERSION: u32 = 28;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;

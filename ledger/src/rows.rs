@@ -289,8 +289,8 @@ row! {
         events: [u64; 6],
         /// Class of the mutex in whose section it signalled last, if that is no monitor's. Changes.
         no_monitor: u64,
-        /// Not used; rows are whole cache lines.
-        reserved: u64,
+        /// How often modules were unloaded while it lived. Changes.
+        unloads: u64,
     }
 }
 

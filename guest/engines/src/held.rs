@@ -325,6 +325,12 @@ impl<E: Entry> HeldStack<E> {
         unsafe { word(&raw const (*words).limit) }.store(0, Relaxed);
     }
 
+    /// It is [shut](HeldStack::shut).
+    pub fn is_shut(&self) -> bool {
+        // SAFETY: own word. Relaxed: as in `shut`.
+        unsafe { word(&raw const self.0.limit) }.load(Relaxed) == 0
+    }
+
     /// Undoes [`HeldStack::shut`].
     pub fn reopen(&mut self) {
         let limit = self.entry(self.0.capacity - 1) as u64;

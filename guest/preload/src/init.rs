@@ -112,12 +112,15 @@ fn start() {
 /// All engines' hosts, in the order of their parts.
 static HOSTS: [Host; 3] = [lockdep::HOST, lockmeter::HOST, debugobjects::HOST];
 
-/// Other code may come to lie in `[from, to)`, where a module was. The caller has the core's lock.
-fn unloaded(from: u64, to: u64) {
+/// Other code may come to lie in `[from, to)`, where a module was, and other objects.
+fn unloaded(core: &mut Core, from: u64, to: u64) {
     callsite::forget(from, to);
     inlined::unloaded(from, to);
     memo::forget();
-    allocations::forget_paths();
+    allocations::unloaded(from, to);
+    lockdep::unloaded(from, to);
+    lockmeter::unloaded(core);
+    debugobjects::unloaded(from, to);
 }
 
 /// Gives the lower layers their callbacks.
@@ -298,6 +301,7 @@ fn begin(parent_token: u64) -> bool {
         Some(parent) => describe_as(core.writer(), parent.ledger()),
     }
     core.interpreted_by(python::interpret);
+    core.shifted_by(modules::shift);
     static mut FIRST_CACHE: Cache = Cache::EMPTY;
     let cache = &raw mut FIRST_CACHE;
     // SAFETY: nobody else refers to the cache: a parent's core, which had it, is used no more in

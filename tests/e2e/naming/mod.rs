@@ -8,4 +8,5 @@ pub mod members;
 pub mod modules;
 pub mod owners;
 pub mod python_lines;
+pub mod successors;
 pub mod wrappers;

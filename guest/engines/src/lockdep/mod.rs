@@ -39,7 +39,8 @@ pub use self::recorder::holders::Holder;
 pub use self::recorder::misuse::Misuse;
 pub use self::recorder::naming::MAX_NAME;
 pub use self::recorder::{
-    ASK, Interpreter, Makers, Origin, Place, Places, Round, SharedPlace, Sharing,
+    ASK, Image, Interpreter, Loaded, Makers, Origin, Place, Places, Round, SharedPlace, Sharing,
+    Shift,
 };
 pub use self::thread::{
     Cache, Chain, DEBUG_LOCKDEP, ERAS_APART, Folded, FutexWait, INDEX_MASK, INDEX_SHIFT,

@@ -46,6 +46,8 @@ pub struct LockMeter {
     free: u32,
     /// Runs of buckets that are a cell's own.
     own_runs: u32,
+    /// By meter and site: its cell. There are none until threads have forgotten which cells they have.
+    cells: Index,
 }
 
 impl Default for LockMeter {
@@ -63,6 +65,7 @@ impl LockMeter {
             readers: Index::new(),
             free: 0,
             own_runs: 0,
+            cells: Index::new(),
         }
     }
 
@@ -147,26 +150,57 @@ impl LockMeter {
         call: &Call,
         capture: Capture<'_>,
     ) -> Option<CellRef> {
+        thread.looks_again();
+        if let Some(cell) = thread.find(key) {
+            return Some(cell);
+        }
         if u64::from(thread.row.keys) * 2 >= thread.slots() && !grow_index(shared.writer(), thread)
         {
             return None;
         }
         let site = self.site(shared, call, capture)?;
         let writer = shared.writer();
-        let site_at = writer.row_ptr::<Site>(site) as u64;
-        let id =
-            writer.push_with_state(Cell { site, site_at, ..Cell::default() }, thread.row.id)?;
-        writer.update::<Site>(site, |row| row.cells += 1);
+        let of_thread = cell_key(thread.row.id, site);
+        let id = match self.cells.get(writer, of_thread) {
+            Some(id) => id,
+            None => {
+                let site_at = writer.row_ptr::<Site>(site) as u64;
+                let cell = Cell { site, site_at, ..Cell::default() };
+                let id = writer.push_with_state(cell, thread.row.id)?;
+                writer.update::<Site>(site, |row| row.cells += 1);
+                if !self.cells.is_empty() {
+                    self.cells.insert(writer, of_thread, id);
+                }
+                id
+            }
+        };
         let cell = CellRef::at(writer.row_ptr::<Cell>(id) as u64)?;
         thread.insert(key, cell);
         Some(cell)
     }
 
+    /// Other code may come to lie where some lay: threads look their cells up again.
+    pub fn code_is_gone(&mut self, writer: &mut Writer) {
+        if self.cells.is_empty() {
+            for id in 1..writer.len_of::<Cell>() {
+                let cell = writer.row_ptr::<Cell>(id);
+                // SAFETY: a row of the table, of which neither of the two changes.
+                let (meter, site) = unsafe { ((*cell).state, (*cell).site) };
+                self.cells.insert(writer, cell_key(meter, site), id);
+            }
+        }
+        for id in 1..writer.len_of::<Meter>() {
+            // SAFETY: a row of the table, which stays mapped.
+            unsafe { MeterThread::shut(writer.row_ptr::<Meter>(id)) };
+        }
+    }
+
     fn site(&mut self, shared: &mut impl Shared, call: &Call, capture: Capture<'_>) -> Option<u32> {
+        let site = shared.lasting_site(call.site, &mut *capture);
         let key = hash(&[
             u64::from(call.class) << 32 | u64::from(call.inst),
             u64::from(call.wait) << 32 | u64::from(call.flags) << 16 | u64::from(call.mode),
-            call.site,
+            site,
         ]);
         if let Some(id) = self.sites.get(shared.writer(), key) {
             return Some(id);
@@ -180,7 +214,7 @@ impl LockMeter {
             flags: call.flags,
             wait: call.wait,
             stack,
-            site: call.site,
+            site,
             addr: call.addr,
             ..Site::default()
         };
@@ -191,7 +225,8 @@ impl LockMeter {
 
     /// Makes room for one more held lock. False: there is none; the lock then goes unwatched.
     pub fn grow_held(&mut self, writer: &mut Writer, thread: &mut MeterThread) -> bool {
-        if thread.compact() {
+        thread.looks_again();
+        if thread.has_room() || thread.compact() {
             return true;
         }
         let capacity = 2 * thread.row.held.capacity;
@@ -310,6 +345,11 @@ impl LockMeter {
         };
         Some(writer.row_ptr::<Readers>(id))
     }
+}
+
+/// The key of what a meter counts at a site.
+fn cell_key(meter: u32, site: u32) -> u64 {
+    hash(&[u64::from(meter) << 32 | u64::from(site)])
 }
 
 /// Doubles a thread's index.

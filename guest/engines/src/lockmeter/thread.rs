@@ -242,6 +242,29 @@ impl MeterThread {
         }
     }
 
+    /// Has the thread of this row ask for its cells before it takes its next lock.
+    ///
+    /// # Safety
+    /// A mapped row, whose thread may run.
+    pub(super) unsafe fn shut(row: *mut Meter) {
+        // SAFETY: the caller promises a mapped row, and the words of its stack are accessed atomically here.
+        unsafe { HeldStack::<Metered>::shut(&raw mut (*row).held) };
+    }
+
+    /// If other code may lie where some lay, the thread has no cells any more that it knows of. To be called with the lock held.
+    pub(super) fn looks_again(&mut self) {
+        if !self.stack().is_shut() {
+            return;
+        }
+        self.stack_mut().reopen();
+        for at in 0..self.slots() as usize {
+            let none = Slot { key: 0, cell: 0 };
+            // SAFETY: the index has that many slots, which only this thread uses.
+            unsafe { (self.row.index as *mut Slot).add(at).write(none) };
+        }
+        self.row.keys = 0;
+    }
+
     /// Slots of the index.
     pub(super) fn slots(&self) -> u64 {
         1 << (64 - self.row.shift)

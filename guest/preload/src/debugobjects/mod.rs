@@ -50,6 +50,12 @@ pub const HOST: Host = Host {
     finish,
 };
 
+/// Other code may come to lie in `[from, to)`, and other objects.
+pub fn unloaded(from: u64, to: u64) {
+    timer::forget_sites();
+    uses::forget_in(from, to);
+}
+
 /// The ledger is there: begins, with what was initialised before; or goes on, in a forked child.
 fn start(_: &'static Header) {
     if !is_wanted() {

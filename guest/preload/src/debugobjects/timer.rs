@@ -22,10 +22,17 @@ use crate::os::{loader, timers};
 /// The version of the functions to which a `timer_t` is an int.
 const OLD: &CStr = c"GLIBC_2.2.5";
 
+/// What was found of call sites: the address, doubled, and whether it is one; 0: nothing yet.
+static KNOWN: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+
+/// Other code may come to lie where some lay.
+pub fn forget_sites() {
+    // Relaxed: as in `is_old`.
+    KNOWN.iter().for_each(|known| known.store(0, Relaxed));
+}
+
 /// The caller, which returns to `site`, was linked with such functions.
 fn is_old(site: u64) -> bool {
-    /// What was found of call sites: the address, doubled, and whether it is one; 0: nothing yet.
-    static KNOWN: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
     let site = site as usize;
     let known = &KNOWN[site % KNOWN.len()];
     // Relaxed: a word that says all by itself.

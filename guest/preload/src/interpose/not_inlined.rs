@@ -27,8 +27,10 @@ pub fn load_ended(_load: Option<Load>, _has_loaded: bool) {}
 /// A `dlopen` that is not looked at.
 pub fn unseen_load() {}
 
-/// A module is gone.
-pub fn unloaded(_from: u64, _to: u64) {}
+/// A module is gone, with the locks that are known by where they were in it.
+pub fn unloaded(from: u64, to: u64) {
+    unstamped::forget_unloaded(from, to);
+}
 
 /// What other parts of this library have for a machine whose code is changed: kept as it is there, and never called.
 const _: fn() = || {

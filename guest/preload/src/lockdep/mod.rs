@@ -42,6 +42,12 @@ pub const HOST: Host = Host {
     finish: nothing,
 };
 
+/// Other code may come to lie in `[from, to)`, and other objects. The caller has the core's lock.
+pub fn unloaded(from: u64, to: u64) {
+    trylocks::forget(from, to);
+    cond::forget_in(from, to);
+}
+
 /// In a forked child, whose only thread this is.
 fn forked() {
     once::forked();

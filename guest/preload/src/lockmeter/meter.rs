@@ -72,6 +72,13 @@ fn in_core<R>(core: &mut Core, f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -
     f(unsafe { &mut *METER.0.get() }, core)
 }
 
+/// Other code may come to lie where some lay.
+pub fn unloaded(core: &mut Core) {
+    if is_wanted() {
+        in_core(core, |meter, core| meter.code_is_gone(core.writer()));
+    }
+}
+
 /// Passes on the result of what was done under the core's lock. What the clock's ticks are is noted now and then.
 fn paired<R>(result: R) -> R {
     if let Some(header) = header() {

@@ -32,7 +32,7 @@ pub mod wait;
 
 pub use self::attached::{come_back, is_metering, leave, own_tid};
 pub use self::hold::times_every;
-pub use self::meter::{is_wanted, prepare};
+pub use self::meter::{is_wanted, prepare, unloaded};
 pub use self::spots::{spot, subject_of};
 pub use self::target::{Spot, Target};
 

@@ -152,7 +152,8 @@ pub fn wait_site(address: u64) -> u64 {
 
 /// The cell of `key`, made for `call`, which returns to `address`, if there is none yet.
 pub fn cell_of(thread: &mut MeterThread, key: u64, call: &Call, address: u64) -> Option<CellRef> {
-    match thread.find(key) {
+    // Without room, other code may lie there than did.
+    match thread.find(key).filter(|_| thread.has_room()) {
         Some(cell) => Some(cell),
         None => cell_by(thread, key, call, address, unwind::capture),
     }

@@ -9,7 +9,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
-use lockwright_engines::lockdep::{ASK, Core};
+use lockwright_engines::lockdep::{ASK, Core, Image as Found, Loaded};
 use lockwright_ledger::rows;
 
 use super::{build_id, scratch};
@@ -17,8 +17,8 @@ use crate::arch::INLINED_AT_FIRST;
 use crate::os::upcall::Upcall;
 use crate::os::{loader, sys};
 
-/// Is told what addresses are no module any more.
-pub static UNLOADED: Upcall<fn(u64, u64)> = Upcall::none();
+/// Is told what addresses are about to be no module any more.
+pub static UNLOADED: Upcall<fn(&mut Core, u64, u64)> = Upcall::none();
 
 /// Modules that are remembered at a time, anonymous executable ranges (JIT code) included.
 const MOST: usize = 1024;
@@ -32,6 +32,8 @@ pub struct Module {
     eh_frame_hdr_len: AtomicU64,
     /// Ledger row, 0 for an anonymous range.
     row: AtomicU32,
+    /// See [`Loaded::shift`].
+    shift: AtomicU64,
     /// The list that is being read has it.
     is_seen: AtomicBool,
 }
@@ -44,6 +46,7 @@ static MODULES: [Module; MOST] = [const {
         eh_frame_hdr: AtomicU64::new(0),
         eh_frame_hdr_len: AtomicU64::new(0),
         row: AtomicU32::new(0),
+        shift: AtomicU64::new(0),
         is_seen: AtomicBool::new(false),
     }
 }; MOST];
@@ -151,6 +154,17 @@ pub fn locate(address: u64) -> Option<(u32, u64)> {
     let module = find(address)?;
     let row = module.row.load(Relaxed);
     (row != 0).then(|| (row, address.wrapping_sub(module.bias.load(Relaxed))))
+}
+
+/// How far the lasting address of what is at `address` lies above it, if that is in a module.
+pub fn shift(address: u64) -> Option<u64> {
+    // Relaxed: whoever has something at an address has it from the module's code, or has the core's lock.
+    find(address).map(|module| module.shift.load(Relaxed))
+}
+
+/// The lasting address of what is at `address`: what another module has there later has another.
+pub fn lasting(address: u64) -> u64 {
+    address.wrapping_add(shift(address).unwrap_or(0))
 }
 
 /// Notes what came of the table of inlined locks of the module that covers `address`: a state, and how many acquisitions are
@@ -384,7 +398,11 @@ pub fn begin(core: &mut Core, parent: Option<&Core>) {
         let build_id = core.writer().copy_text(parent, row.build_id);
         // The parent runs, and may have unloaded it meanwhile.
         let row = rows::Module { load_epoch: epoch, unload_epoch: 0, path, build_id, ..row };
-        let row = core.writer().push(row).unwrap_or(0);
+        let row = core.module_inherited(row);
+        // In a ledger of its own, its lasting addresses are its addresses.
+        if module.shift.load(Relaxed) != 0 {
+            module.shift.store(0, Relaxed);
+        }
         // Most often it is the same, and the page remains the parent's.
         if module.row.load(Relaxed) != row {
             module.row.store(row, Relaxed);
@@ -400,7 +418,7 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     let may_have_rules = known != 0;
     // Relaxed, as is all of `is_seen`: only the holder of the core's lock reads the list.
     MODULES[..known].iter().for_each(|module| module.is_seen.store(false, Relaxed));
-    let mut epoch = 0;
+    let (mut epoch, mut is_gone) = (0, false);
     let mut candidate = Candidate { start: 0, path: [0; 512], len: 0 };
     // A module has several lines, one after the other.
     let mut last = 0;
@@ -456,15 +474,20 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
             epoch = core.next_epoch();
         }
         let module = &MODULES[i];
-        let (start, end, row) = match &image {
-            Some(image) => (start, image.end, push_row(core, start, line.path, image, epoch)),
-            None => (line.start, line.end, 0),
+        let (start, end, loaded) = match &image {
+            Some(image) => {
+                let is_over = found.is_some();
+                let loaded = record(core, start, line.path, image, is_over, epoch);
+                (start, image.end, loaded)
+            }
+            None => (line.start, line.end, Loaded::default()),
         };
         let image = image.unwrap_or_default();
         module.bias.store(image.bias, Relaxed);
         module.eh_frame_hdr_len.store(image.eh_frame_hdr_len, Relaxed);
         module.eh_frame_hdr.store(image.eh_frame_hdr, Relaxed);
-        module.row.store(row, Relaxed);
+        module.row.store(loaded.row, Relaxed);
+        module.shift.store(loaded.shift, Relaxed);
         let end = end.max(line.end);
         note_parts(start, end);
         module.start.store(start, Relaxed);
@@ -478,18 +501,22 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
         known = 0;
     }
     for module in MODULES[..known].iter().filter(|module| !module.is_seen.load(Relaxed)) {
-        let end = module.end.swap(0, Relaxed);
+        let end = module.end.load(Relaxed);
         if end != 0 {
             if let Some(unloaded) = UNLOADED.get() {
-                unloaded(module.start.load(Relaxed), end);
+                unloaded(core, module.start.load(Relaxed), end);
             }
+            module.end.store(0, Relaxed);
             gone(module.start.load(Relaxed), end);
             if epoch == 0 {
                 epoch = core.next_epoch();
             }
-            let row = module.row.load(Relaxed);
-            core.writer().update::<rows::Module>(row, |row| row.unload_epoch = epoch);
+            core.module_unloaded(module.row.load(Relaxed), epoch);
+            is_gone = true;
         }
+    }
+    if is_gone {
+        core.code_is_gone();
     }
     if epoch != 0 && may_have_rules {
         super::rule_cache::forget_rules();
@@ -508,20 +535,24 @@ fn is_row_of(core: &Core, module: &Module, path: &[u8]) -> bool {
         && core.ledger().text_is(row.path, path)
 }
 
-fn push_row(core: &mut Core, start: u64, path: &[u8], image: &Image, epoch: u32) -> u32 {
-    let path = core.writer().text(path);
-    let build_id = core.writer().text(&image.build_id[..image.build_id_len]);
-    let row = rows::Module {
-        load_epoch: epoch,
+/// `is_over`: the list has a module there that may be gone.
+fn record(
+    core: &mut Core,
+    start: u64,
+    path: &[u8],
+    image: &Image,
+    is_over: bool,
+    epoch: u32,
+) -> Loaded {
+    let at = rows::Module {
         bias: image.bias,
         start,
         end: image.end,
-        path,
-        build_id,
         inlined: INLINED_AT_FIRST,
         ..Default::default()
     };
-    core.writer().push(row).unwrap_or(0)
+    let build_id = &image.build_id[..image.build_id_len];
+    core.module_loaded(&Found { at, path, build_id, is_over }, epoch)
 }
 
 #[derive(Default)]

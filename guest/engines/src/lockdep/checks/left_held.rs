@@ -101,7 +101,7 @@ impl LeftHolds {
         // SAFETY: a position among those held.
         unsafe { update(thread.entry(at), |held| mark(held, held_flag::LEFT)) };
         self.rows.insert(&mut recorder.writer, hold_key(thread.id(), inst), row);
-        let key = address_key(leaving.address);
+        let key = address_key(recorder.modules.lasting(leaving.address));
         if self.rows.get(&recorder.writer, key).is_none() {
             self.rows.insert(&mut recorder.writer, key, row);
         }
@@ -119,7 +119,8 @@ impl LeftHolds {
     /// A lock of the call that returns to `address`, which has a recorded hold, was released: after
     /// the function had returned (`outside`), or before.
     pub(crate) fn elsewhere(&mut self, recorder: &mut Recorder, address: u64, outside: bool) {
-        let Some(row) = self.rows.get(&recorder.writer, address_key(address)) else { return };
+        let key = address_key(recorder.modules.lasting(address));
+        let Some(row) = self.rows.get(&recorder.writer, key) else { return };
         change(recorder, row, |what| match outside {
             true => what.outside = true,
             false => what.inside = what.inside.saturating_add(1),
@@ -132,10 +133,13 @@ impl LeftHolds {
 /// functions that their stacks begin in are the locks' own, and return with them by right.
 pub(crate) fn taken_on(recorder: &Recorder, held: &Held, frames: &mut [u64]) -> Option<usize> {
     let kind = recorder.writer.get::<Class>(held.class)?.kind;
-    let node = recorder.writer.get::<Node>(held.node).filter(|node| node.site == held.site)?;
+    let site = recorder.modules.lasting(held.site);
+    let node = recorder.writer.get::<Node>(held.node).filter(|node| node.site == site)?;
     const NO: [u8; 4] =
         [lock_kind::RESOURCE, lock_kind::COMPLETION, lock_kind::OWN, lock_kind::ONCE];
-    (!NO.contains(&kind)).then(|| recorder.read_stack(node.stack, frames)).filter(|&n| n != 0)
+    let n = (!NO.contains(&kind)).then(|| recorder.read_stack(node.stack, frames))?;
+    // Taken where the module was another time, the stack has addresses that mean something else now.
+    (n != 0 && (site == held.site || frames[0] == held.site)).then_some(n)
 }
 
 /// The stack on which the lock of such a row was taken, and which frame of it is the

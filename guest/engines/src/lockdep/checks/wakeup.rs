@@ -206,6 +206,7 @@ impl Wakeups {
         site: u64,
     ) -> bool {
         let class = u64::from(what.ident.class());
+        let site = recorder.modules.lasting(site);
         let key = hash(&[site, class, u64::from(what.mode), u64::from(what.kind)]);
         let told = self.told.get(&recorder.writer, key).unwrap_or(0);
         if told < MOST_OF_CALL {

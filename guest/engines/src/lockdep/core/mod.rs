@@ -9,6 +9,7 @@ mod acquisitions;
 mod children;
 mod locks;
 mod misuses;
+mod modules;
 mod monitors;
 mod orders;
 mod shared;

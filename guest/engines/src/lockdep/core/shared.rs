@@ -11,6 +11,10 @@ impl Shared for Core {
         &mut self.recorder.writer
     }
 
+    fn lasting_site(&mut self, site: u64, capture: Capture<'_>) -> u64 {
+        self.recorder.lasting_site(site, capture)
+    }
+
     fn captured(&mut self, capture: Capture<'_>) -> u32 {
         self.recorder.captured(capture)
     }

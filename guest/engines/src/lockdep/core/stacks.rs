@@ -5,11 +5,6 @@ use crate::capture::Capture;
 use crate::lockdep::recorder::Interpreter;
 
 impl Core {
-    /// The module table changed: stacks taken from now on are resolved against the new one.
-    pub fn next_epoch(&mut self) -> u32 {
-        self.recorder.next_epoch()
-    }
-
     /// Interns a call stack.
     pub fn stack(&mut self, frames: &[u64]) -> u32 {
         self.recorder.stack(frames)

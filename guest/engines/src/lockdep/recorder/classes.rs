@@ -3,6 +3,7 @@
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{ANY_OFFSET, Class, Lock, class_origin, lock_kind, wait_type};
 
+use super::modules::Modules;
 use super::stacks::Stacks;
 use crate::index::{Index, hash};
 use crate::lockdep::acquire::{Acquire, Ident};
@@ -100,6 +101,7 @@ impl Classes {
         &mut self,
         writer: &mut Writer,
         stacks: &mut Stacks,
+        modules: &Modules,
         kind: u8,
         origin: Origin<'_>,
     ) -> Option<u32> {
@@ -108,23 +110,24 @@ impl Classes {
             Origin::Static { module, offset } => {
                 row.origin = class_origin::STATIC;
                 (row.module, row.offset) = (module, offset);
-                row.key = hash(&[u64::from(module), offset]);
+                row.key = hash(&[u64::from(modules.first_row(writer, module)), offset]);
                 &[]
             }
             Origin::Init(frames) => {
                 row.origin = class_origin::INIT;
-                row.key = hash(frames);
+                row.key = modules.lasting_hash(frames);
                 frames
             }
             Origin::FirstAcquire(frames) => {
                 row.origin = class_origin::FIRST_ACQUIRE;
-                row.key = hash(frames);
+                row.key = modules.lasting_hash(frames);
                 frames
             }
             Origin::Allocation { frames, offset } => {
                 row.origin = class_origin::ALLOCATION;
-                row.offset = self.offset_in_block(writer, frames, offset);
-                row.key = hash(&[hash(frames), row.offset]);
+                let stack = modules.lasting_hash(frames);
+                row.offset = self.offset_in_block(writer, stack, offset);
+                row.key = hash(&[stack, row.offset]);
                 frames
             }
             Origin::Inherited(parent) => {
@@ -151,7 +154,7 @@ impl Classes {
         if let Some(id) = self.classes.get(writer, row.key) {
             return Some(id);
         }
-        row.stack = stacks.intern(writer, frames);
+        row.stack = stacks.intern(writer, modules, frames);
         if let Origin::Annotated { name, .. } = origin {
             row.name = writer.text(name);
         }
@@ -165,9 +168,8 @@ impl Classes {
     /// it they lie. A structure has few locks, each a class of its own; a block with many is an
     /// array, and they are one.
     ///
-    /// What the class of a lock at `offset` of a block allocated at `frames` goes by.
-    fn offset_in_block(&mut self, writer: &mut Writer, frames: &[u64], offset: u64) -> u64 {
-        let stack = hash(frames);
+    /// What the class of a lock at `offset` of a block goes by that was allocated on a stack of this hash.
+    fn offset_in_block(&mut self, writer: &mut Writer, stack: u64, offset: u64) -> u64 {
         let place = hash(&[stack, offset]);
         if self.offsets.get(writer, place).is_some() {
             return offset;

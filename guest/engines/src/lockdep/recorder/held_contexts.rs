@@ -82,7 +82,7 @@ impl Recorder {
             class: lock.ident.class(),
             mode: lock.mode,
             flags,
-            site: lock.site,
+            site: self.lasting_site(lock.site, &mut *capture),
             ..Node::default()
         };
         self.node_here(row, capture)
@@ -112,7 +112,7 @@ impl Recorder {
             inst: lock.ident.inst(),
             mode: lock.mode,
             flags,
-            site: lock.site,
+            site: self.lasting_site(lock.site, &mut *capture),
             ..Node::default()
         };
         if let Some(id) = self.contexts.find(&self.writer, &row) {
@@ -154,7 +154,7 @@ impl Recorder {
         let row = Node {
             parent: self.place_held(thread),
             mode: wait.mode,
-            site: wait.site,
+            site: self.lasting_site(wait.site, &mut *capture),
             ..Node::default()
         };
         self.node_here(row, capture)
@@ -238,7 +238,8 @@ impl Recorder {
             inst: held.inst,
             mode: held.mode,
             flags,
-            site: held.site,
+            // That of the context in which it was acquired may be of lasting addresses.
+            site: if self.modules.have_moved() && known.site != 0 { known.site } else { held.site },
             ..Node::default()
         };
         if let Some(id) = self.contexts.find(&self.writer, &row) {

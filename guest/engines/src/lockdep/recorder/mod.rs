@@ -10,9 +10,11 @@ mod findings;
 pub(crate) mod held_contexts;
 pub(crate) mod holders;
 mod interpreted;
+mod lasting_sites;
 mod lives;
 mod memory;
 pub(crate) mod misuse;
+mod modules;
 pub(crate) mod naming;
 mod segment_list;
 mod segments;
@@ -30,6 +32,7 @@ use self::classes::Classes;
 use self::contexts::Contexts;
 use self::findings::Findings;
 use self::interpreted::Interpreted;
+use self::modules::Modules;
 use self::stacks::Stacks;
 use self::syncs::Syncs;
 use self::threads::Threads;
@@ -40,11 +43,13 @@ pub(crate) use self::segment_list::SegmentList;
 
 pub use self::classes::{Makers, Origin, SharedPlace, Sharing};
 pub use self::interpreted::{ASK, Interpreter, Place, Places};
+pub use self::modules::{Image, Loaded, Shift};
 pub use self::syncs::Round;
 
 /// See the module.
 pub(crate) struct Recorder {
     pub(crate) writer: Writer,
+    pub(crate) modules: Modules,
     stacks: Stacks,
     interpreted: Interpreted,
     classes: Classes,
@@ -60,6 +65,7 @@ impl Recorder {
     pub(crate) const fn new(writer: Writer) -> Self {
         Self {
             writer,
+            modules: Modules::new(),
             stacks: Stacks::new(),
             interpreted: Interpreted::new(),
             classes: Classes::new(),
@@ -84,7 +90,7 @@ impl Recorder {
 
     /// Interns a call stack.
     pub(crate) fn stack(&mut self, frames: &[u64]) -> u32 {
-        self.stacks.intern(&mut self.writer, frames)
+        self.stacks.intern(&mut self.writer, &self.modules, frames)
     }
 
     /// Reads the return addresses of an interned call stack, as many as `frames` holds, and says
@@ -115,7 +121,7 @@ impl Recorder {
 
     /// The class of locks of this kind and origin.
     pub(crate) fn class(&mut self, kind: u8, origin: Origin<'_>) -> Option<u32> {
-        self.classes.class(&mut self.writer, &mut self.stacks, kind, origin)
+        self.classes.class(&mut self.writer, &mut self.stacks, &self.modules, kind, origin)
     }
 
     /// What the locks of a class are; 0 if there is no such class.
@@ -198,11 +204,12 @@ impl Recorder {
     pub(crate) fn is_same_call(&self, class: u32, frames: &[u64]) -> bool {
         let stack = self.writer.get::<Class>(class).map_or(0, |class| class.stack);
         let Some(stack) = self.writer.get::<Stack>(stack) else { return false };
+        let was =
+            |i| self.modules.lasting_of(&self.writer, stack, self.writer.frame(stack.first + i));
         stack.len as usize == frames.len()
-            && frames
-                .iter()
-                .enumerate()
-                .all(|(i, &frame)| (self.writer.frame(stack.first + i as u32) == frame) == (i != 0))
+            && (0..)
+                .zip(frames)
+                .all(|(i, &frame)| (was(i) == self.modules.lasting(frame)) == (i != 0))
     }
 }
 

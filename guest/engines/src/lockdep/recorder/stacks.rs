@@ -1,10 +1,12 @@
-//! Call stacks: each is in the ledger once for each epoch, that is, state of the module table.
+//! Call stacks: each is in the ledger once for each epoch, that is, state of the module table. Once modules have been unloaded
+//! it is once for all epochs in which its addresses mean the same: programs that load and unload without end have few stacks.
 
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::Stack;
 use lockwright_ledger::{Writer, layout};
 
+use super::modules::Modules;
 use crate::index::{Index, hash};
 
 /// The recorded call stacks.
@@ -19,11 +21,11 @@ impl Stacks {
     }
 
     /// Interns a call stack.
-    pub(super) fn intern(&mut self, writer: &mut Writer, frames: &[u64]) -> u32 {
+    pub(super) fn intern(&mut self, writer: &mut Writer, modules: &Modules, frames: &[u64]) -> u32 {
         if frames.is_empty() {
             return 0;
         }
-        let key = hash(frames) ^ u64::from(self.epoch);
+        let key = self.key(modules, frames);
         if let Some(id) = self.index.get(writer, key) {
             return id;
         }
@@ -38,6 +40,14 @@ impl Stacks {
         let Some(id) = writer.push(row) else { return 0 };
         self.index.insert(writer, key, id);
         id
+    }
+
+    fn key(&self, modules: &Modules, frames: &[u64]) -> u64 {
+        let is_known = |&pc: &u64| layout::interpreted(pc).is_some() || modules.shift(pc).is_some();
+        match modules.were_unloaded() && frames.iter().all(is_known) {
+            true => hash(&[hash(frames), modules.lasting_hash(frames)]),
+            false => hash(frames) ^ u64::from(self.epoch),
+        }
     }
 
     /// The module table changed: stacks taken from now on are resolved against the new one.

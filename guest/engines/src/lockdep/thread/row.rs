@@ -75,6 +75,7 @@ impl ThreadRow {
         tid: AtomicU32,
         joiner: AtomicU32,
         cancelled_by: AtomicU32,
+        unloads: AtomicU64,
         awaited: AtomicU32,
         next_live: AtomicU32,
         prev_live: AtomicU32,

@@ -470,7 +470,7 @@ impl ThreadState {
     }
 
     /// Recomputes the key of "nothing held" from all that a validated chain is valid for: the
-    /// segment, the open signals and the handler that runs. A segment is one of its ledger: a
+    /// segment, the open signals, the handler that runs, and the code that is there. A segment is one of its ledger: a
     /// forked child's thread, whose cache may have been its parent's, begins at another time.
     pub(crate) fn rekey(&mut self) {
         // SAFETY: every array of held locks begins with entry 0, which stands for "nothing held".
@@ -486,6 +486,8 @@ impl ThreadState {
             u64::from(self.row.segment) << 32 | u64::from(self.row.in_signal),
             self.open_signals(),
             self.row.start_ns,
+            // Relaxed: as in `Core::code_is_gone`.
+            self.shared().unloads().load(Relaxed),
         ];
         key::hash(&context)
     }

@@ -35,6 +35,12 @@ pub fn forget(addr: u64) {
     }
 }
 
+/// The memory in `[from, to)` is gone: what comes to lie there is used for the first time.
+pub fn forget_in(from: u64, to: u64) {
+    let is_there = |at: &&AtomicU64| (from..to).contains(&at.load(Relaxed));
+    LOOKED_AT.iter().filter(is_there).for_each(|at| at.store(0, Relaxed));
+}
+
 /// As [`used`], for one that may be initialised statically: its bytes tell most.
 pub fn used_static(kind: &'static Type, addr: u64) {
     // SAFETY: the program uses an object of type `kind` at `addr` in this call, as `is_possible`

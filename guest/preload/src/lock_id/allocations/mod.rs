@@ -36,9 +36,12 @@ pub fn start() {
     paths::start();
 }
 
-/// A module was unloaded: its addresses may come to mean something else.
-pub fn forget_paths() {
-    paths::forget();
+/// A module in `[from, to)` was unloaded, which is on the list yet: its addresses may come to mean something else.
+pub fn unloaded(from: u64, to: u64) {
+    if are_recorded() {
+        paths::forget();
+        stacks::unloaded(from, to);
+    }
 }
 
 /// Blocks are recorded.

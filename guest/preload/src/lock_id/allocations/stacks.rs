@@ -1,11 +1,12 @@
 //! Call stacks by number, each kept once. Read and written without a lock; nothing is ever taken
-//! out.
+//! out. A stack through a module that is gone is none until the module is there again.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
 use super::blocks::STACKS;
 use crate::os::sys;
+use crate::stack::modules;
 
 /// Frames that are kept: enough to get past `operator new` and what the standard library puts
 /// before it.
@@ -21,7 +22,17 @@ struct Stack {
     len: u32,
     /// For [`super::paths`].
     path: AtomicU32,
+    /// 0 before it can be read, then [`THERE`]; or that its code is gone, and what it was: see [`gone`].
+    state: AtomicU64,
     frames: [u64; FRAMES],
+}
+
+/// Its code is there.
+const THERE: u64 = 1;
+
+/// The state of a stack whose code is gone: a hash of its lasting addresses. Asked for while the code is there.
+fn gone(frames: &[u64]) -> u64 {
+    hash(frames.iter().map(|&pc| modules::lasting(pc))) | 1 << 63
 }
 
 /// All zero at first.
@@ -64,9 +75,9 @@ fn table() -> Option<&'static Table> {
 }
 
 /// Multiply and fold: two stacks rarely differ in their last bits only.
-fn hash(frames: &[u64]) -> u64 {
+fn hash(frames: impl ExactSizeIterator<Item = u64>) -> u64 {
     let mut h = frames.len() as u64;
-    for &pc in frames {
+    for pc in frames {
         h = (h.rotate_left(23) ^ pc).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
     (h ^ h >> 29).wrapping_mul(0xff51_afd7_ed55_8ccd)
@@ -79,7 +90,7 @@ pub fn intern(frames: &[u64]) -> Option<(u32, bool)> {
     if frames.is_empty() {
         return None;
     }
-    let hash = hash(frames);
+    let hash = hash(frames.iter().copied());
     let tag = hash & !u64::from(MOST - 1);
     let mut mine = 0;
     let mut i = (hash >> 11) as usize;
@@ -98,10 +109,42 @@ pub fn intern(frames: &[u64]) -> Option<(u32, bool)> {
                 Err(theirs) => found = theirs,
             }
         }
-        if found & !u64::from(MOST - 1) == tag {
-            return Some((found as u32 & (MOST - 1), false));
+        let id = found as u32 & (MOST - 1);
+        if found & !u64::from(MOST - 1) == tag && is_there(id, frames) {
+            return Some((id, false));
         }
         i = i.wrapping_add(1);
+    }
+}
+
+/// The code of a stack with these addresses is there. It is that of these frames, if it is there again.
+fn is_there(id: u32, frames: &[u64]) -> bool {
+    let Some(stack) = stack(id) else { return false };
+    let state = stack.state.load(Relaxed);
+    // Relaxed: another thread that finds it gone asks for itself.
+    let is_again = || {
+        state == gone(frames) && {
+            stack.state.store(THERE, Relaxed);
+            true
+        }
+    };
+    state == THERE || is_again()
+}
+
+/// The module in `[from, to)` is about to be taken off the list.
+pub fn unloaded(from: u64, to: u64) {
+    let Some(table) = table() else { return };
+    for id in 1..=table.used.load(Relaxed) {
+        let Some(at) = table.stacks.get(id as usize) else { return };
+        // SAFETY: its number was drawn, so it stays; only its atomic is looked at.
+        let state = unsafe { &(*at.get()).state };
+        // Acquire pairs with the Release in `draw`: the frames are there.
+        if state.load(Acquire) == THERE {
+            let frames = frames(id);
+            if frames.iter().any(|pc| (from..to).contains(pc)) {
+                state.store(gone(frames), Relaxed);
+            }
+        }
     }
 }
 
@@ -114,6 +157,8 @@ fn draw(table: &Table, frames: &[u64]) -> Option<u32> {
     let n = frames.len().min(FRAMES);
     stack.frames[..n].copy_from_slice(&frames[..n]);
     stack.len = n as u32;
+    // Release pairs with the Acquire in `unloaded`.
+    stack.state.store(THERE, Release);
     Some(id)
 }
 
@@ -123,8 +168,16 @@ fn stack(id: u32) -> Option<&'static Stack> {
     Some(unsafe { &*stack.get() })
 }
 
-/// The frames of stack `id`; none if there is no such stack.
+/// The frames of stack `id`; none if there is no such stack, or its code is gone.
 pub fn get(id: u32) -> &'static [u64] {
+    // Relaxed: the code goes at any time.
+    match stack(id) {
+        Some(stack) if stack.state.load(Relaxed) == THERE => frames(id),
+        _ => &[],
+    }
+}
+
+fn frames(id: u32) -> &'static [u64] {
     stack(id).map_or(&[], |stack| &stack.frames[..(stack.len as usize).min(FRAMES)])
 }
 
@@ -150,5 +203,23 @@ mod tests {
         for i in 0..100_000 {
             assert_eq!(intern(&[i, 7]).map(|(id, _)| get(id)), Some(&[i, 7][..]));
         }
+        code_that_is_gone_is_no_stack();
+    }
+
+    /// In no module, so it is the same code that comes again.
+    fn code_that_is_gone_is_no_stack() {
+        let code = [0x7000_0000_1000, 0x7000_0000_2000];
+        let (id, _) = intern(&code).unwrap();
+        unloaded(0x7000_0000_3000, 0x7000_0000_4000);
+        assert_eq!(get(id), code);
+        unloaded(0x7000_0000_2000, 0x7000_0000_3000);
+        assert!(get(id).is_empty());
+        assert_eq!(intern(&code), Some((id, false)));
+        assert_eq!(get(id), code);
+        // Other code was there.
+        stack(id).unwrap().state.store(1 << 63, Relaxed);
+        let (other, is_new) = intern(&code).unwrap();
+        assert!(is_new && other != id && get(id).is_empty());
+        assert_eq!(get(other), code);
     }
 }

@@ -28,7 +28,7 @@ const MOST_OF_SITE: u32 = 256;
 /// PTHREAD_ONCE_INIT: no routine has begun.
 const NOT_BEGUN: i32 = 0;
 
-/// By call site: how many of these there were.
+/// By the [lasting](modules::lasting) address of the call site: how many of these there were.
 #[unsafe(link_section = "lockwright_forked")]
 static OF_SITE: SideTable = SideTable::new();
 
@@ -85,6 +85,7 @@ fn is_static(control: u64) -> bool {
 /// Whether another control of this call site is watched, which is not static; if so it is counted.
 fn is_among_first(site: u64) -> bool {
     state::with_core(|_| {
+        let site = modules::lasting(site);
         let so_far = OF_SITE.get(site).map_or(0, |count| count.inst());
         let is_watched = so_far < MOST_OF_SITE;
         if is_watched {

@@ -29,6 +29,11 @@ pub fn mode_at(site: u64) -> u16 {
     }
 }
 
+/// Forgets the sites in `[from, to)`: other code may come to lie there. The caller has the core's lock.
+pub fn forget(from: u64, to: u64) {
+    SITES.remove_range(from, to);
+}
+
 /// A trylock has failed, and nothing has followed that yet.
 #[inline(always)]
 pub fn is_pending(thread: &ThreadState) -> bool {

@@ -164,6 +164,12 @@ pub fn forget(c: Cond) {
     taken_signals::forget(c as u64);
 }
 
+/// The memory in `[from, to)` is gone, and all that is there. The caller has the core's lock.
+pub fn forget_in(from: u64, to: u64) {
+    [&WAITS, &KEPT, &MUTEXES].into_iter().for_each(|table| table.remove_range(from, to));
+    taken_signals::forget_in(from, to);
+}
+
 /// The calling thread holds the lock at `address`, as far as is known.
 pub fn is_held(address: u64) -> bool {
     // SAFETY: null or this thread's own live state; no outer reference to it is used meanwhile.

@@ -68,6 +68,11 @@ pub fn forget(c: u64) {
     }
 }
 
+/// As [`forget`], of all in `[from, to)`. The caller has the core's lock.
+pub fn forget_in(from: u64, to: u64) {
+    WAITED.remove_range(from, to);
+}
+
 /// The thread is about to wait on `c`, in the context `node`, with the mutex `lock`, by a call that
 /// returns to `site`.
 pub fn waits(thread: &mut ThreadState, c: u64, node: u32, lock: Ident, site: u64) -> Option<Wait> {
