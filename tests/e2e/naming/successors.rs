@@ -43,9 +43,10 @@ fn classes_do_not_become_more_with_each_loading() {
     assert_eq!(classes(2), classes(40));
 }
 
+/// 70 rounds are more than the readings of the list of modules that are spent on what no module covers.
 #[test]
 fn locks_and_code_have_the_names_of_the_module_that_is_there() {
-    for (rounds, what) in [0, 3]
+    for (rounds, what) in [0, 70]
         .into_iter()
         .flat_map(|rounds| ["made", "static", "given"].map(|what| (rounds, what)))
     {

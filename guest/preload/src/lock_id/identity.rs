@@ -676,15 +676,18 @@ unsafe fn new_lock<T: Identify>(
     }
     let mut frames = [0; CLASS_FRAMES + cpython::MOST];
     let mut noted = Noted::new();
-    let n = call
-        .map_or(0, |call| python::capture_noting_at(&mut frames[..CLASS_FRAMES], call, &mut noted));
-    let captured = &frames[..n];
+    let mut capture = |frames: &mut [u64]| {
+        call.map_or(0, |call| python::capture_noting_at(frames, call, &mut noted))
+    };
+    let mut n = capture(&mut frames[..CLASS_FRAMES]);
     // The first lock of a module loaded since: its own code takes it, which is how we hear of the
     // module.
-    if modules::cover(core, captured)
-        && let Some((module, offset)) = modules::locate(this as u64)
-    {
-        return core.new_lock(kind, Origin::Static { module, offset });
+    if modules::cover(core, &frames[..n]) {
+        if let Some((module, offset)) = modules::locate(this as u64) {
+            return core.new_lock(kind, Origin::Static { module, offset });
+        }
+        // Through the module the stack goes on.
+        n = capture(&mut frames[..CLASS_FRAMES]);
     }
     let n = core.with_interpreted(&mut frames, n);
     let frames = &frames[..n];

@@ -58,6 +58,16 @@ static CHANGES: AtomicU32 = AtomicU32::new(0);
 /// Stacks met with an address that no module covered.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0);
 
+/// Calls that load modules, each counted as it begins and ends; and as many as there were when the list was read last.
+static LOADS: AtomicU32 = AtomicU32::new(0);
+static SEEN_LOADS: AtomicU32 = AtomicU32::new(0);
+
+/// A call that loads modules begins or ends.
+pub fn note_load() {
+    // Relaxed: a thread that comes to what was loaded comes after this.
+    LOADS.fetch_add(1, Relaxed);
+}
+
 impl Module {
     fn contains(&self, address: u64) -> bool {
         self.start.load(Relaxed) <= address && address < self.end.load(Relaxed)
@@ -189,11 +199,13 @@ pub fn cover(core: &mut Core, frames: &[u64]) -> bool {
     if frames.iter().all(|&pc| pc == ASK || find(pc).is_some()) {
         return false;
     }
-    // Often at first, when a late module is likely; then rarely: code made at run time stays
-    // unknown.
-    let n = UNKNOWN.fetch_add(1, Relaxed);
-    if n > 64 && !n.is_multiple_of(256) {
-        return false;
+    // Often at first, when a late module is likely, and when one may have been loaded since; then rarely: code made at run time
+    // stays unknown.
+    if LOADS.load(Relaxed) == SEEN_LOADS.load(Relaxed) {
+        let n = UNKNOWN.fetch_add(1, Relaxed);
+        if n > 64 && !n.is_multiple_of(256) {
+            return false;
+        }
     }
     rescan(core);
     true
@@ -413,6 +425,7 @@ pub fn begin(core: &mut Core, parent: Option<&Core>) {
 /// As [`rescan`]; calls `gone` with begin and end of modules that are not there any more.
 pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     CHANGES.fetch_add(1, Relaxed);
+    SEEN_LOADS.store(LOADS.load(Relaxed), Relaxed);
     let mut known = LEN.load(Relaxed);
     // Else there are none: to clear them all costs each process and each fork 32 pages.
     let may_have_rules = known != 0;

@@ -12,6 +12,7 @@ use crate::interpose::{inlined, libraries};
 use crate::libc::real;
 use crate::lockdep::loader_locks;
 use crate::recorder::measured::measured;
+use crate::stack::modules;
 
 /// Before the stub decides where to go: whether it is [`dlopen`].
 ///
@@ -26,6 +27,7 @@ pub unsafe extern "C-unwind" fn prepare(
     if file.is_null() {
         return false;
     }
+    modules::note_load();
     // SAFETY: the caller promises that the call which `site` and `back` belong to has not returned.
     let enters = unsafe { loader_locks::enter(&loader_locks::LOADER, site, back) };
     // SAFETY: `file` is not null, so it is the C string that the program passed to `dlopen`.
@@ -58,6 +60,7 @@ pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mu
     let load = measured(inlined::load_begins);
     // SAFETY: the next `dlopen` gets the program's own `file` and `flags` unchanged, as without us.
     let handle = unsafe { real::dlopen(file, flags) };
+    modules::note_load();
     loader_locks::leave(&loader_locks::LOADER);
     measured(|| {
         if !handle.is_null() {
