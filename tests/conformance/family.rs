@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Variable;
 use crate::differences::{Case, cases, differences, shown};
-use crate::harness::{self, Job};
+use crate::harness::{self, Job, due};
 
 /// The commands of the tool that run programs.
 const COMMANDS: &[(&str, &[&str])] =
@@ -53,11 +53,11 @@ impl Family {
         self.said(harness::native(&self.program).env("LD_PRELOAD", library), &[])
     }
 
-    /// Fails unless all cases say the same under each of the tool's commands as natively.
+    /// Fails unless all cases say the same under the tool's commands as natively. The commands take turns.
     pub fn conforms(&self, variables: &[Variable]) {
         let natively = self.natively(variables);
         let mut wrong = String::new();
-        for (command, options) in COMMANDS {
+        for (command, options) in due(COMMANDS, COMMANDS.len()) {
             let allow = (self.name == LEAVES_NO_ROOM).then_some("--allow-incomplete");
             let options: Vec<&str> = options.iter().copied().chain(allow).collect();
             let under = self.said(harness::under(command, &options, &self.program), variables);

@@ -42,6 +42,8 @@
 //! And for sleeping with a spinlock held, which needs no schedule: *what the run did is reported,
 //! and nothing else*.
 //!
+//! The programs take turns by the name of the commit that CI tests.
+//!
 //! `LOCKWRIGHT_ORACLE_SEED` and `LOCKWRIGHT_ORACLE_COUNT` choose what is tried, and
 //! `LOCKWRIGHT_ORACLE_FAILURES` how many failures are collected. For each, the smallest program
 //! that fails likewise is printed as a story (see host/report/tests/stories), which becomes one
@@ -60,4 +62,6 @@ mod sleep;
 #[allow(dead_code, reason = "shared with the stories, which use all of it")]
 #[path = "../story/mod.rs"]
 mod story;
+#[path = "../../../../tests/turn.rs"]
+mod turn;
 mod wakeups;

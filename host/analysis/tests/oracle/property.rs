@@ -12,6 +12,7 @@ use crate::rng::Rng;
 use crate::search::{Cycle, Search, barrier_of};
 use crate::shrink::shrink;
 use crate::sleep;
+use crate::turn::due;
 use crate::wakeups::{self, Kept, Reached};
 
 /// How a run breaks a property.
@@ -124,6 +125,17 @@ fn programs_that_still_fail_do() {
     }
 }
 
+/// So many programs show whether they have become too tame to show anything.
+const ENOUGH: u64 = 200;
+
+/// In so many parts the programs take turns.
+const PARTS: usize = 4;
+
+/// The numbers of the programs that are due: of so many, if none other is asked for.
+pub fn programs(default: u64) -> Vec<u64> {
+    due(0..number("LOCKWRIGHT_ORACLE_COUNT", default), PARTS).collect()
+}
+
 pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().expect(name))
 }
@@ -131,13 +143,14 @@ pub fn number(name: &str, default: u64) -> u64 {
 #[test]
 fn nothing_is_missed_and_nothing_is_cried() {
     let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
-    let count = number("LOCKWRIGHT_ORACLE_COUNT", 2000);
+    let numbers = programs(2000);
+    let count = numbers.len() as u64;
     let most = number("LOCKWRIGHT_ORACLE_FAILURES", 1);
     let (mut deadlocks, mut likely, mut repeated, mut slept) = (0, 0, 0, 0);
     let (mut handed_over, mut waited_for) = (0, 0);
     let (mut kept, mut likely_kept) = (0, 0);
     let mut failures: Vec<String> = Vec::new();
-    for i in 0..count {
+    for i in numbers {
         let run = program(seed, i);
         let examined = examine(&run);
         deadlocks += u64::from(examined.has_deadlock);
@@ -164,9 +177,9 @@ fn nothing_is_missed_and_nothing_is_cried() {
          likely findings of that"
     );
     // Otherwise the programs have become too tame to show anything.
-    if count >= 1000 {
+    if count >= ENOUGH {
         // The record of these does not tell: which lock of its class was had, whether a spinlock was.
-        assert!(waited_for <= count / 1000, "{waited_for}");
+        assert!(waited_for <= count.div_ceil(1000), "{waited_for}");
         assert!(deadlocks > count / 20 && deadlocks < count * 19 / 20, "{deadlocks}");
         assert!(slept > count / 50 && slept < count * 19 / 20, "{slept}");
         assert!(kept > count / 500 && likely_kept > count / 500, "{kept} {likely_kept}");
@@ -177,9 +190,10 @@ fn nothing_is_missed_and_nothing_is_cried() {
 #[test]
 fn routines_that_run_once_are_locks() {
     let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
-    let count = number("LOCKWRIGHT_ORACLE_COUNT", 1000);
+    let numbers = programs(1000);
+    let count = numbers.len() as u64;
     let (mut through, mut likely) = (0, 0);
-    for i in 0..count {
+    for i in numbers {
         let run = generated(seed, i, Extra::Once);
         let is_once = |wait: &(usize, usize)| {
             run.locks.get(wait.1).is_some_and(|lock| lock.kind == Kind::Once)
@@ -194,7 +208,7 @@ fn routines_that_run_once_are_locks() {
     println!(
         "{count} programs, {through} with a deadlock through a routine; {likely} likely findings"
     );
-    if count >= 1000 {
+    if count >= ENOUGH {
         assert!(through > count / 20, "{through}");
     }
 }
@@ -203,9 +217,10 @@ fn routines_that_run_once_are_locks() {
 #[test]
 fn seats_keep_threads_apart() {
     let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
-    let count = number("LOCKWRIGHT_ORACLE_COUNT", 1000);
+    let numbers = programs(1000);
+    let count = numbers.len() as u64;
     let (mut deadlocks, mut likely, mut apart) = (0, 0, 0);
-    for i in 0..count {
+    for i in numbers {
         let run = generated(seed, i, Extra::Seats);
         let examined = examine(&run);
         if let Some(fault) = examined.faults.first() {
@@ -226,7 +241,7 @@ fn seats_keep_threads_apart() {
     println!(
         "{count} programs, {deadlocks} with a deadlock in reach; {likely} likely findings; {apart} kept apart"
     );
-    if count >= 1000 {
+    if count >= ENOUGH {
         assert!(deadlocks > count / 20 && apart > count / 200, "{deadlocks} {apart}");
     }
 }
@@ -235,9 +250,10 @@ fn seats_keep_threads_apart() {
 #[test]
 fn who_learns_of_a_death_comes_after_it() {
     let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
-    let count = number("LOCKWRIGHT_ORACLE_COUNT", 1000);
+    let numbers = programs(1000);
+    let count = numbers.len() as u64;
     let (mut deadlocks, mut likely, mut joins, mut careless) = (0, 0, 0, 0);
-    for i in 0..count {
+    for i in numbers {
         let run = generated(seed, i, Extra::Death);
         let examined = examine(&run);
         if let Some(fault) = examined.faults.first() {
@@ -253,7 +269,7 @@ fn who_learns_of_a_death_comes_after_it() {
         "{count} programs, {deadlocks} with a deadlock in reach, {joins} through a join; {likely} \
          likely findings; {careless} would have one too many if nobody learned of deaths"
     );
-    if count >= 1000 {
+    if count >= ENOUGH {
         assert!(deadlocks > count / 20 && joins > count / 50, "{deadlocks} {joins}");
         assert!(careless > count / 200, "the planted fault is not found: {careless}");
     }
