@@ -82,7 +82,7 @@ pub fn run(extent: Extent) -> Result<(), String> {
 }
 
 /// In so many parts the searches and the faults of a model take turns.
-const PARTS: usize = 4;
+const PARTS: usize = 8;
 
 fn check(model: &Path, extent: Extent) -> Result<(), String> {
     let text = read(model)?;

@@ -100,7 +100,7 @@ impl Tools {
         cargo.env("CARGO_TARGET_DIR", Self::target_dir());
         // The compiler is another than that of the rest, and so is the C library: what names either is of no use here.
         cargo.env("RUSTC", self.tool("rustc")).env_remove("RUSTUP_TOOLCHAIN");
-        cargo.env_remove(crate::roots::SYSROOT).env("QEMU_CPU", processor);
+        cargo.env_remove(crate::builds::SYSROOT).env("QEMU_CPU", processor);
         cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", self.gcc());
         cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", self.tool("qemu-aarch64"));
         cargo.env("CC_aarch64_unknown_linux_gnu", self.gcc());

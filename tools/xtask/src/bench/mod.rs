@@ -128,7 +128,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
     };
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
-        None => crate::builds::release_build()?,
+        None => crate::builds::release_build(options.smoke)?,
     };
     let work = fresh_folder::fresh_folder(crate::workspace::target_dir().join("bench"))?;
     // The closures of the workloads refer to it until the process ends.

@@ -95,7 +95,7 @@ const LIBRARIES: [Library; 4] = [
 pub fn run(options: &PeersOptions) -> Result<(), String> {
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
-        None => lab_build()?,
+        None => lab_build(options.smoke)?,
     };
     let dir = target_dir().join("bench/peers");
     build(&dir)?;

@@ -106,7 +106,7 @@ const PICTURES: &[Picture] = &[
 /// # Errors
 /// If something cannot be built, fails, or, in a smoke run, is not what the page in the sources has.
 pub fn run(options: &SimulatedOptions) -> Result<(), String> {
-    let lockwright = lab_build()?;
+    let lockwright = lab_build(options.smoke)?;
     let plots = match options.write {
         true => root().join("docs/lab").join(PLOTS),
         false => target_dir().join("bench/simulated"),

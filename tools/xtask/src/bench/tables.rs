@@ -51,7 +51,7 @@ impl TablesOptions {
 /// # Errors
 /// If something cannot be built, does not run to its end, or, in CI, is missing.
 pub fn run(options: &TablesOptions) -> Result<(), String> {
-    let (lab, tool) = (lab_build()?, release_build()?);
+    let (lab, tool) = (lab_build(options.smoke)?, release_build(options.smoke)?);
     let dir = target_dir().join("bench/parts");
     fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     parts::build(&dir, options.only, options.smoke)?;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::InstallArgs;
+use crate::builds::Form;
 use crate::skips::skip;
 use crate::workspace::{output, root, target_dir};
 
@@ -43,7 +43,7 @@ const EXAMPLES: &[Example] = &[
 ///
 /// # Errors
 /// When an example does not build or says something else.
-pub fn run() -> Result<(), String> {
+pub fn run(form: Form) -> Result<(), String> {
     let missing = ["cmake", "pkg-config", "make"]
         .into_iter()
         .find(|program| Command::new(program).arg("--version").output().is_err());
@@ -52,7 +52,7 @@ pub fn run() -> Result<(), String> {
     }
     let dir = target_dir().join("install-check");
     let _ = fs::remove_dir_all(&dir);
-    super::run(&InstallArgs { prefix: dir.join("first") })?;
+    super::install(&dir.join("first"), form)?;
     let prefix = dir.join("moved");
     fs::rename(dir.join("first"), &prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
     for example in EXAMPLES {

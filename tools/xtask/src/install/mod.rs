@@ -15,8 +15,7 @@ use clap::Args;
 
 pub use files::SONAME;
 
-use crate::builds::LIBRARY;
-use crate::roots::SYSROOT;
+use crate::builds::{Form, LIBRARY, SYSROOT};
 use crate::workspace::{cargo_command, succeeds, target_dir};
 
 /// Builds and installs the tool and the libraries, with headers, manual pages and completions.
@@ -34,10 +33,14 @@ pub struct InstallArgs {
 /// # Errors
 /// When the build fails or a file cannot be written; each file is whole or as it was.
 pub fn run(args: &InstallArgs) -> Result<(), String> {
+    install(&args.prefix, Form::Shipped)
+}
+
+fn install(prefix: &Path, form: Form) -> Result<(), String> {
     // Before the build, which takes minutes.
-    let root = place::prepare(&args.prefix)?;
-    build(None)?;
-    let files = files::all(&target_dir())?;
+    let root = place::prepare(prefix)?;
+    build(form, None)?;
+    let files = files::all(&target_dir(), form)?;
     eprintln!("installing {} files under {}", files.len(), root.display());
     for file in &files {
         println!("{}", place::install(&root, file)?.display());
@@ -47,21 +50,16 @@ pub fn run(args: &InstallArgs) -> Result<(), String> {
 }
 
 /// Builds what is installed, linked with the C library of the sysroot if one is given.
-fn build(sysroot: Option<&Path>) -> Result<(), String> {
+fn build(form: Form, sysroot: Option<&Path>) -> Result<(), String> {
     eprintln!("building the tool and the libraries (the first time, that takes minutes)");
-    for (profile, package) in [
-        ("release", "lockwright-cli"),
-        ("release", "lockwright-lab-cli"),
-        (LIBRARY, "lockwright-capi"),
-    ] {
-        let mut cargo = cargo_command();
-        cargo.args(["build", "--profile", profile, "--package", package]);
-        if let Some(sysroot) = sysroot {
-            cargo.env(SYSROOT, sysroot);
-        }
-        succeeds(&mut cargo)?;
+    form.command(sysroot)?;
+    form.lab(sysroot)?;
+    let mut cargo = cargo_command();
+    cargo.args(["build", "--profile", LIBRARY, "--package", "lockwright-capi"]);
+    if let Some(sysroot) = sysroot {
+        cargo.env(SYSROOT, sysroot);
     }
-    Ok(())
+    succeeds(&mut cargo)
 }
 
 /// What the user may have to do yet.

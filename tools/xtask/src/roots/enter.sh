@@ -25,5 +25,5 @@ mount --bind "$shipped" "$root$target/debug/lockwright"
 
 # A test program that needs a package is to say that it is not there, whatever it does in CI outside.
 exec chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-	LANG=C.UTF-8 RUST_TEST_THREADS="${RUST_TEST_THREADS:-4}" \
+	LANG=C.UTF-8 ${LOCKWRIGHT_TURN:+LOCKWRIGHT_TURN="$LOCKWRIGHT_TURN"} RUST_TEST_THREADS="${RUST_TEST_THREADS:-4}" \
 	/bin/sh -c 'cd "$1" && shift && exec "$@"' sh "$workspace/host/cli" "$@"

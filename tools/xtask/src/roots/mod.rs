@@ -18,12 +18,10 @@ use page::Column;
 use results::Results;
 use root::Root;
 
+use crate::builds::{Form, SYSROOT, TESTED_APART};
 use crate::skips::skip;
-use crate::test::{Extent, TESTED_APART};
-use crate::workspace::{cargo_command, succeeds, target_dir};
-
-/// Names the directory with the C library that what is shipped is linked with, to the build scripts.
-pub const SYSROOT: &str = "LOCKWRIGHT_SYSROOT";
+use crate::test::Extent;
+use crate::workspace::cargo_command;
 
 /// The suite whose C library that is.
 const OLDEST: &str = "bullseye";
@@ -57,6 +55,10 @@ pub struct RootsArgs {
 /// # Errors
 /// When a test fails, or no root can be made.
 pub fn run(args: &RootsArgs) -> Result<(), String> {
+    run_part(args, Extent::Whole)
+}
+
+fn run_part(args: &RootsArgs, extent: Extent) -> Result<(), String> {
     if let Some(unknown) = args.only.iter().find(|name| !SUITES.contains(&name.as_str())) {
         return Err(format!("there is no suite {unknown:?}; there are: {}", SUITES.join(", ")));
     }
@@ -65,7 +67,7 @@ pub fn run(args: &RootsArgs) -> Result<(), String> {
         (true, false) => SHORT.to_vec(),
         (false, _) => args.only.iter().map(String::as_str).collect(),
     };
-    let columns = columns(&suites, args.all)?;
+    let columns = columns(&suites, args.all, extent)?;
     if args.write {
         page::write(&columns, args.all)?;
     }
@@ -76,7 +78,7 @@ pub fn run(args: &RootsArgs) -> Result<(), String> {
     }
 }
 
-/// The check: the short form, in which the suites take turns. Where no root can be made it is skipped, but not in CI.
+/// The check: the short form, in which the suites take turns, and what the tests repeat. Where no root can be made it is skipped, but not in CI.
 ///
 /// # Errors
 /// When a test fails.
@@ -91,7 +93,7 @@ pub fn check(extent: Extent) -> Result<(), String> {
         Some(turn) => vec![SHORT[turn].to_owned()],
         None => Vec::new(),
     };
-    run(&RootsArgs { only, all: false, write: false })
+    run_part(&RootsArgs { only, all: false, write: false }, extent)
 }
 
 /// The sysroot that the environment names, or else the root of the oldest suite, if it is there or can be made.
@@ -107,7 +109,7 @@ pub fn sysroot() -> Result<PathBuf, String> {
 
 /// Runs the tests in each of the suites. One whose root cannot be made, as its mirror is away, is left out, and that is
 /// said.
-fn columns(suites: &[&str], all: bool) -> Result<Vec<Column>, String> {
+fn columns(suites: &[&str], all: bool, extent: Extent) -> Result<Vec<Column>, String> {
     let mut roots = Vec::new();
     for suite in suites {
         match Root::make(suite) {
@@ -118,7 +120,7 @@ fn columns(suites: &[&str], all: bool) -> Result<Vec<Column>, String> {
     if roots.is_empty() {
         return Err("no root could be made".to_owned());
     }
-    let shipped = shipped_command()?;
+    let shipped = Form::of(extent).command(Some(&sysroot()?))?;
     let tests = test_programs()?;
     let mut columns = Vec::new();
     for root in roots {
@@ -134,6 +136,9 @@ fn columns(suites: &[&str], all: bool) -> Result<Vec<Column>, String> {
                 };
                 let mut run = root.enter(&shipped, test);
                 run.args(*only).args(commands::left_out(&root.suite));
+                if let Extent::Turn(turn) = extent {
+                    run.env("LOCKWRIGHT_TURN", turn.to_string());
+                }
                 results.add(Results::of(run)?);
             }
             eprintln!("{:<20} {}", command.name, results.short());
@@ -142,14 +147,6 @@ fn columns(suites: &[&str], all: bool) -> Result<Vec<Column>, String> {
         columns.push(Column { root, rows });
     }
     Ok(columns)
-}
-
-/// The command as it is shipped, built.
-fn shipped_command() -> Result<PathBuf, String> {
-    let mut cargo = cargo_command();
-    cargo.args(["build", "--release", "--package", "lockwright-cli"]).env(SYSROOT, sysroot()?);
-    succeeds(&mut cargo)?;
-    Ok(target_dir().join("release/lockwright"))
 }
 
 /// `lockwright demo` in a root: the first row.

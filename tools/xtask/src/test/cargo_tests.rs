@@ -2,20 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-use super::Extent;
 use super::failed_tests::FailedTests;
-use crate::builds::LIBRARY;
+use super::{Build, Extent};
+use crate::builds::{LIBRARY, LOCKS, MODELS, PRELOAD, SWAP, TESTED_APART};
 use crate::workspace::{cargo, cargo_command, root};
-
-/// They have no std: built together with the rest, they would get the std features of what they
-/// share with them. Most of them is tested from outside, end to end.
-const PRELOAD: &str = "lockwright-preload";
-const SWAP: &str = "lockwright-swap";
-const LOCKS: &str = "lockwright";
-/// They take long, and are a check of their own.
-const MODELS: &str = "lockwright-models";
-/// What is not built together with the rest of the workspace for its tests.
-pub(crate) const TESTED_APART: &[&str] = &[PRELOAD, SWAP, LOCKS, MODELS];
 
 /// Looks at all targets of the workspace, and at the libraries that are loaded into programs. The targets that are tests and
 /// examples take turns with these libraries.
@@ -63,22 +53,18 @@ fn unoptimised(extent: Extent, at_once: usize, arguments: &[&str]) -> Result<(),
     tests_pass(&mut command)
 }
 
-/// Shipped code is optimised, and compilers have faults: runs some tests of code in other people's programs again. The
-/// locks and the rest take turns.
+/// Shipped code is optimised, and compilers have faults: runs some tests of code in other people's programs again.
 pub fn release(extent: Extent) -> Result<(), String> {
-    let profile = "release-test";
-    let others = || {
-        let mut arguments = vec!["test", "--profile", profile, "--no-fail-fast"];
-        for package in ["lockwright-lab", "lockwright-engines", "lockwright-capi"] {
-            arguments.extend(["--package", package]);
-        }
-        cargo_test(&arguments)
-    };
-    match extent.turn(2) {
-        Some(0) => others(),
-        Some(_) => tests_of_locks(profile, cargo_test),
-        None => others().and(tests_of_locks(profile, cargo_test)),
+    if !extent.has_build(Build::OptimisedTests) {
+        eprintln!("not this time: this commit has another of the builds that take minutes");
+        return Ok(());
     }
+    let profile = "release-test";
+    let mut arguments = vec!["test", "--profile", profile, "--no-fail-fast"];
+    for package in ["lockwright-lab", "lockwright-engines", "lockwright-capi"] {
+        arguments.extend(["--package", package]);
+    }
+    cargo_test(&arguments).and(tests_of_locks(profile, cargo_test))
 }
 
 /// The locks' tests, and those in their documentation.

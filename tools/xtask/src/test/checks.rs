@@ -1,7 +1,8 @@
 //! The table of checks.
 
 use super::{Extent, cargo_tests, features, smoke};
-use crate::workspace::{cargo, target_dir};
+use crate::builds::Form;
+use crate::workspace::{cargo, succeeds, target_dir};
 use crate::{
     aarch64, bpf, completions, debug_lockdep, floors, install, man, package, promela, prose, roots,
     tsan,
@@ -87,11 +88,25 @@ pub const CHECKS: &[Check] = &[
         run: |_| tsan::run(),
     },
     Check {
+        name: "promela",
+        lane: Lane::Second,
+        is_long: false,
+        what: "Spin finds no error in the model of the hybrid mutex, and each fault planted there",
+        run: promela::run,
+    },
+    Check {
+        name: "package",
+        lane: Lane::Second,
+        is_long: false,
+        what: "the command is installed offline, from the packages of the published crates alone",
+        run: package::run,
+    },
+    Check {
         name: "demo",
         lane: Lane::Second,
         is_long: false,
         what: "the README's first command finds the planted deadlock",
-        run: |_| cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
+        run: demo,
     },
     Check {
         name: "clippy",
@@ -113,13 +128,6 @@ pub const CHECKS: &[Check] = &[
         is_long: false,
         what: "loom's models hold, and notice each weakened ordering and each wake left out of the locks",
         run: cargo_tests::models,
-    },
-    Check {
-        name: "promela",
-        lane: Lane::Second,
-        is_long: false,
-        what: "Spin finds no error in the model of the hybrid mutex, and each fault planted there",
-        run: promela::run,
     },
     Check {
         name: "no-std",
@@ -158,14 +166,14 @@ pub const CHECKS: &[Check] = &[
         lane: Lane::Second,
         is_long: false,
         what: "C and C++ projects build and run with what is installed, by cmake and pkg-config",
-        run: |_| install::check::run(),
+        run: |extent| install::check::run(Form::of(extent)),
     },
     Check {
         name: "deb",
         lane: Lane::Second,
         is_long: false,
         what: "a Debian package and an archive are made, need no glibc after 2.31, and are installed and used",
-        run: |_| install::deb::check(),
+        run: |extent| install::deb::check(Form::of(extent)),
     },
     Check {
         name: "roots",
@@ -182,13 +190,6 @@ pub const CHECKS: &[Check] = &[
         run: aarch64::check,
     },
     Check {
-        name: "package",
-        lane: Lane::Second,
-        is_long: false,
-        what: "the command is installed offline, from the packages of the published crates alone",
-        run: package::run,
-    },
-    Check {
         name: "bench",
         lane: Lane::Second,
         is_long: false,
@@ -196,6 +197,17 @@ pub const CHECKS: &[Check] = &[
         run: smoke::run,
     },
 ];
+
+/// Where another build has its turn, the command finds it that the tests use.
+fn demo(extent: Extent) -> Result<(), String> {
+    match Form::of(extent) {
+        Form::Shipped => cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
+        Form::Tested => {
+            let command = Form::Tested.command(None)?;
+            succeeds(std::process::Command::new(command).arg("demo"))
+        }
+    }
+}
 
 /// They are made from the command line's definition, so they cannot be out of date; they can be
 /// incomplete.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::test::TESTED_APART;
+use crate::builds::TESTED_APART;
 use crate::workspace::{cargo_command, output};
 
 /// Checks that what xtask is made of has the features that it has in the tests of the workspace.

@@ -21,11 +21,10 @@ use clap::Args;
 use crate::burners::Burners;
 use crate::packages;
 use crate::skips::{self, Skips};
-pub(crate) use cargo_tests::TESTED_APART;
 use checks::{CHECKS, Check, Lane};
 use lane::{Background, Outcome, Turns};
 use processors::Processors;
-pub use sample::Extent;
+pub use sample::{Build, Extent};
 
 /// Runs every check, or the named ones.
 ///

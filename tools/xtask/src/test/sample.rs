@@ -18,7 +18,28 @@ pub enum Extent {
     Turn(usize),
 }
 
+/// A build that takes minutes, which the other commits' checks do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// The command and the laboratory as they are shipped.
+    Shipped,
+    /// The command, from the packages of the published crates alone.
+    Packaged,
+    /// The tests of what is optimised as what is shipped.
+    OptimisedTests,
+}
+
+impl Build {
+    /// Each commit has one of so many.
+    const ALL: usize = 3;
+}
+
 impl Extent {
+    /// Whether what needs this build is due.
+    pub fn has_build(self, build: Build) -> bool {
+        self.has(build as usize, Build::ALL)
+    }
+
     /// The turn of the commit that is checked out. Without one, everything runs.
     pub fn of_commit() -> Self {
         let mut git = Command::new("git");
@@ -72,6 +93,17 @@ mod tests {
         assert_eq!(runs(Extent::Turn(0)), [0, 4]);
         assert_eq!(runs(Extent::Turn(7)), [3, 7]);
         assert_eq!(runs(Extent::Whole), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn each_commit_has_one_build_that_takes_minutes() {
+        let all = [Build::Shipped, Build::Packaged, Build::OptimisedTests];
+        let due = |turn| all.into_iter().filter(move |build| Extent::Turn(turn).has_build(*build));
+        assert_eq!(
+            (0..3).map(|turn| due(turn).collect()).collect::<Vec<Vec<_>>>(),
+            all.map(|b| vec![b])
+        );
+        assert!(all.into_iter().all(|build| Extent::Whole.has_build(build)));
     }
 
     #[test]
