@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::test::{Build, Extent};
 use crate::workspace::{cargo, cargo_command, succeeds, target_dir};
 
 /// They have no std: built together with the rest, they would get the std features of what they
@@ -28,18 +27,13 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The one that a check takes.
-    pub(crate) fn of(extent: Extent) -> Self {
-        if extent.has_build(Build::Shipped) { Self::Shipped } else { Self::Tested }
-    }
-
     /// For benchmarks. `quick`: for when nobody looks at the figures.
     fn of_benchmark(quick: bool) -> Self {
         if quick { Self::Tested } else { Self::Shipped }
     }
 
     /// The folder below the target directory that it is built to.
-    pub(crate) fn folder(self) -> &'static str {
+    fn folder(self) -> &'static str {
         match self {
             Self::Shipped => "release",
             Self::Tested => "debug",

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::builds::Form;
 use crate::skips::skip;
 use crate::workspace::{output, root, target_dir};
 
@@ -43,7 +42,7 @@ const EXAMPLES: &[Example] = &[
 ///
 /// # Errors
 /// When an example does not build or says something else.
-pub fn run(form: Form) -> Result<(), String> {
+pub fn run() -> Result<(), String> {
     let missing = ["cmake", "pkg-config", "make"]
         .into_iter()
         .find(|program| Command::new(program).arg("--version").output().is_err());
@@ -52,7 +51,7 @@ pub fn run(form: Form) -> Result<(), String> {
     }
     let dir = target_dir().join("install-check");
     let _ = fs::remove_dir_all(&dir);
-    super::install(&dir.join("first"), form)?;
+    super::install(&dir.join("first"))?;
     let prefix = dir.join("moved");
     fs::rename(dir.join("first"), &prefix).map_err(|e| format!("{}: {e}", prefix.display()))?;
     for example in EXAMPLES {

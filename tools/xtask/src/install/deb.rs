@@ -12,7 +12,6 @@ use clap::Args;
 use super::files::{File, What};
 use super::shipped::{self, Shipped};
 use super::{archive, place};
-use crate::builds::Form;
 use crate::workspace::{output, target_dir};
 
 /// Builds the tool and the libraries, and makes a Debian package of them for the machine's
@@ -34,7 +33,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # Errors
 /// When the build fails, or dpkg-deb.
 pub fn run(args: &DebArgs) -> Result<(), String> {
-    println!("{}", make(&args.out, &shipped::build_all(Form::Shipped)?)?.display());
+    println!("{}", make(&args.out, &shipped::build_all()?)?.display());
     Ok(())
 }
 
@@ -105,10 +104,10 @@ fn architecture() -> Result<String, String> {
 ///
 /// # Errors
 /// When dpkg fails, the tool does not run, or something is left.
-pub fn check(form: Form) -> Result<(), String> {
+pub fn check() -> Result<(), String> {
     let dir = target_dir().join("deb-check");
     let _ = fs::remove_dir_all(&dir);
-    let shipped = shipped::build_all(form)?;
+    let shipped = shipped::build_all()?;
     let packed = archive::make(&dir, &shipped)?;
     super::check::is_usable(&archive::unpack(&packed, &dir.join("unpacked"))?)?;
     let deb = make(&dir, &shipped)?;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{archive, deb, shipped};
-use crate::builds::Form;
 
 /// Builds the tool and the libraries for glibc 2.31 and later, and makes a Debian package and a tar.gz of them.
 #[derive(Debug, Args)]
@@ -20,7 +19,7 @@ pub struct DistArgs {
 /// # Errors
 /// When the build fails, or dpkg-deb, or tar.
 pub fn run(args: &DistArgs) -> Result<(), String> {
-    let shipped = shipped::build_all(Form::Shipped)?;
+    let shipped = shipped::build_all()?;
     println!("{}", deb::make(&args.out, &shipped)?.display());
     println!("{}", archive::make(&args.out, &shipped)?.display());
     Ok(())

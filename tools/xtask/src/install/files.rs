@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap_complete::Shell;
 
-use crate::builds::{Form, LIBRARY};
+use crate::builds::LIBRARY;
 use crate::man;
 use crate::programs::{PROGRAMS, Program};
 use crate::workspace::root;
@@ -40,14 +40,13 @@ pub enum What {
     Link(String),
 }
 
-/// All of them, of what was built in that form in the target directory `built`.
+/// All of them, of what was built in the target directory `built`.
 ///
 /// # Errors
 /// When a manual page cannot be made.
-pub fn all(built: &Path, form: Form) -> Result<Vec<File>, String> {
-    let program = |name: &str| {
-        file(format!("bin/{name}"), What::Program(built.join(form.folder()).join(name)))
-    };
+pub fn all(built: &Path) -> Result<Vec<File>, String> {
+    let program =
+        |name: &str| file(format!("bin/{name}"), What::Program(built.join("release").join(name)));
     let mut files =
         vec![program("lockwright"), program("lockwright-bpf"), program("lockwright-lab")];
     files.extend(libraries(&built.join(LIBRARY)));

@@ -33,14 +33,14 @@ pub struct InstallArgs {
 /// # Errors
 /// When the build fails or a file cannot be written; each file is whole or as it was.
 pub fn run(args: &InstallArgs) -> Result<(), String> {
-    install(&args.prefix, Form::Shipped)
+    install(&args.prefix)
 }
 
-fn install(prefix: &Path, form: Form) -> Result<(), String> {
+fn install(prefix: &Path) -> Result<(), String> {
     // Before the build, which takes minutes.
     let root = place::prepare(prefix)?;
-    build(form, None)?;
-    let files = files::all(&target_dir(), form)?;
+    build(None)?;
+    let files = files::all(&target_dir())?;
     eprintln!("installing {} files under {}", files.len(), root.display());
     for file in &files {
         println!("{}", place::install(&root, file)?.display());
@@ -50,10 +50,10 @@ fn install(prefix: &Path, form: Form) -> Result<(), String> {
 }
 
 /// Builds what is installed, linked with the C library of the sysroot if one is given.
-fn build(form: Form, sysroot: Option<&Path>) -> Result<(), String> {
+fn build(sysroot: Option<&Path>) -> Result<(), String> {
     eprintln!("building the tool and the libraries (the first time, that takes minutes)");
-    form.command(sysroot)?;
-    form.lab(sysroot)?;
+    Form::Shipped.command(sysroot)?;
+    Form::Shipped.lab(sysroot)?;
     let mut cargo = cargo_command();
     cargo.args(["build", "--profile", LIBRARY, "--package", "lockwright-capi"]);
     if let Some(sysroot) = sysroot {

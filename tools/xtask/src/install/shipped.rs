@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::files::{self, File, What};
 use super::glibc::{self, Glibc, OLDEST};
 use super::{build, place};
-use crate::builds::Form;
 use crate::roots;
 use crate::workspace::target_dir;
 
@@ -22,7 +21,7 @@ pub struct Shipped {
 ///
 /// # Errors
 /// When the build fails, or something needs a later glibc than it should.
-pub fn build_all(form: Form) -> Result<Shipped, String> {
+pub fn build_all() -> Result<Shipped, String> {
     let sysroot = roots::sysroot();
     if let Err(why) = &sysroot {
         eprintln!(
@@ -30,8 +29,8 @@ pub fn build_all(form: Form) -> Result<Shipped, String> {
             OLDEST.0, OLDEST.1
         );
     }
-    build(form, sysroot.as_deref().ok())?;
-    let files = files::all(&target_dir(), form)?;
+    build(sysroot.as_deref().ok())?;
+    let files = files::all(&target_dir())?;
     let mut latest = (0, 0);
     for path in programs(&files) {
         let needed = glibc::needed(path)?.unwrap_or_default();

@@ -1,8 +1,7 @@
 //! The table of checks.
 
 use super::{Extent, cargo_tests, features, smoke};
-use crate::builds::Form;
-use crate::workspace::{cargo, succeeds, target_dir};
+use crate::workspace::{cargo, target_dir};
 use crate::{
     aarch64, bpf, completions, debug_lockdep, floors, install, man, package, promela, prose, roots,
     tsan,
@@ -106,7 +105,7 @@ pub const CHECKS: &[Check] = &[
         lane: Lane::Second,
         is_long: false,
         what: "the README's first command finds the planted deadlock",
-        run: demo,
+        run: |_| cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
     },
     Check {
         name: "clippy",
@@ -166,14 +165,14 @@ pub const CHECKS: &[Check] = &[
         lane: Lane::Second,
         is_long: false,
         what: "C and C++ projects build and run with what is installed, by cmake and pkg-config",
-        run: |extent| install::check::run(Form::of(extent)),
+        run: |_| install::check::run(),
     },
     Check {
         name: "deb",
         lane: Lane::Second,
         is_long: false,
         what: "a Debian package and an archive are made, need no glibc after 2.31, and are installed and used",
-        run: |extent| install::deb::check(Form::of(extent)),
+        run: |_| install::deb::check(),
     },
     Check {
         name: "roots",
@@ -197,17 +196,6 @@ pub const CHECKS: &[Check] = &[
         run: smoke::run,
     },
 ];
-
-/// Where another build has its turn, the command finds it that the tests use.
-fn demo(extent: Extent) -> Result<(), String> {
-    match Form::of(extent) {
-        Form::Shipped => cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
-        Form::Tested => {
-            let command = Form::Tested.command(None)?;
-            succeeds(std::process::Command::new(command).arg("demo"))
-        }
-    }
-}
 
 /// They are made from the command line's definition, so they cannot be out of date; they can be
 /// incomplete.
