@@ -30,7 +30,7 @@
  * must outlive each call of its functions, not only the last hold. */
 typedef struct lw_debug_rwsem_t {
         /* The lock's own. */
-        uintptr_t opaque[8];
+        uintptr_t opaque[9];
 } lw_debug_rwsem_t;
 
 /* A reader-writer lock of eight bytes for more threads than CPUs: many readers or one writer, and
@@ -113,14 +113,14 @@ typedef struct lw_mutex_t {
  * and tell which. Zeros are no lock. */
 typedef struct lw_debug_mutex_t {
         /* The lock's own. */
-        uintptr_t opaque[7];
+        uintptr_t opaque[8];
 } lw_debug_mutex_t;
 
 /* A mutex with priority inheritance that knows whether it is one: its functions refuse what is a
  * misuse of it, and tell which. Zeros are no lock. */
 typedef struct lw_debug_rtmutex_t {
         /* The lock's own. */
-        uintptr_t opaque[6];
+        uintptr_t opaque[7];
 } lw_debug_rtmutex_t;
 
 /* A condition variable, for what a hybrid mutex guards. First come, first woken; no wake comes of

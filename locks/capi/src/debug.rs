@@ -38,6 +38,8 @@ pub unsafe fn init<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
     // SAFETY: by contract `lock` points to memory that nobody uses as a lock; of the lock's size
     // and alignment, as it holds one.
     unsafe { lock.cast::<C::Lock>().write(RawDebug::new(L::new())) };
+    // SAFETY: the line above put a lock there.
+    unsafe { C::lock(lock) }.bind();
     done
 }
 

@@ -19,7 +19,7 @@ use crate::tool;
 #[repr(C)]
 pub struct lw_debug_rwsem_t {
     /// The lock's own.
-    pub opaque: [usize; 8],
+    pub opaque: [usize; 9],
 }
 
 holds!(lw_debug_rwsem_t: RawDebugRwSem<Linux>);
@@ -41,6 +41,8 @@ pub unsafe extern "C" fn lw_debug_rwsem_init(lock: *mut lw_debug_rwsem_t) -> c_i
     // SAFETY: `lock` points to memory that nobody uses as a lock, as locks.h requires; of the
     // lock's size and alignment, as it holds one.
     unsafe { lock.cast::<Raw>().write(Raw::new()) };
+    // SAFETY: the line above put a lock there.
+    unsafe { lw_debug_rwsem_t::lock(lock) }.bind();
     done
 }
 

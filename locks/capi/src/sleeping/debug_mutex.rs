@@ -14,7 +14,7 @@ use crate::holds::holds;
 #[repr(C)]
 pub struct lw_debug_mutex_t {
     /// The lock's own.
-    pub opaque: [usize; 7],
+    pub opaque: [usize; 8],
 }
 
 holds!(lw_debug_mutex_t: RawDebug<Linux, RawMutex<Linux>>);

@@ -17,7 +17,7 @@ use crate::result::deadline;
 #[repr(C)]
 pub struct lw_debug_rtmutex_t {
     /// The lock's own.
-    pub opaque: [usize; 6],
+    pub opaque: [usize; 7],
 }
 
 holds!(lw_debug_rtmutex_t: RawDebug<Linux, RawRtMutex<Linux>>);

@@ -10,7 +10,7 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define LOCK(what) JOIN(JOIN(lw_, NAME), what)
 
-static LOCK(_t) lock;
+static LOCK(_t) lock, copy;
 
 static void *unlocks(void *error)
 {
@@ -31,10 +31,17 @@ int main(void)
 
 	expect("zeros", LOCK(_lock)(&lock), EINVAL);
 	expect("init", LOCK(_init)(&lock), 0);
+	memcpy(&copy, &lock, sizeof copy);
+	expect("a copy of its bytes", LOCK(_lock)(&copy), EINVAL);
 	expect("already unlocked", LOCK(_unlock)(&lock), EALREADY);
 	expect("lock", LOCK(_lock)(&lock), 0);
 	expect("recursion", LOCK(_lock)(&lock), EDEADLK);
 	expect("trylock", LOCK(_trylock)(&lock), EBUSY);
+	memcpy(&copy, &lock, sizeof copy);
+	expect("unlock of a copy", LOCK(_unlock)(&copy), EINVAL);
+	expect("lock of a copy", LOCK(_lock)(&copy), EINVAL);
+	expect("trylock of a copy", LOCK(_trylock)(&copy), EINVAL);
+	expect("destroy of a copy", LOCK(_destroy)(&copy), EINVAL);
 	expect("destroyed while held", LOCK(_destroy)(&lock), EBUSY);
 	pthread_create(&thread, NULL, unlocks, &of_other);
 	pthread_join(thread, NULL);

@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <lockwright.h>
 
-static lw_debug_rwsem_t lock;
+static lw_debug_rwsem_t lock, copy;
 static const struct timespec past;
 
 static void expect(const char *what, int error, int wanted)
@@ -35,12 +36,17 @@ int main(void)
 	expect("zeros", lw_debug_rwsem_down_read(&lock), EINVAL);
 	expect("zeros", lw_debug_rwsem_up_write(&lock), EINVAL);
 	expect("init", lw_debug_rwsem_init(&lock), 0);
+	memcpy(&copy, &lock, sizeof copy);
+	expect("a copy of its bytes", lw_debug_rwsem_down_read(&copy), EINVAL);
+	expect("a copy of its bytes", lw_debug_rwsem_trydown_read(&copy), EINVAL);
 	expect("already unlocked", lw_debug_rwsem_up_read(&lock), EALREADY);
 	expect("already unlocked", lw_debug_rwsem_up_write(&lock), EALREADY);
 	expect("already unlocked", lw_debug_rwsem_downgrade(&lock), EALREADY);
 	expect("no time", lw_debug_rwsem_timeddown_write(&lock, &none), EINVAL);
 
 	expect("write", lw_debug_rwsem_down_write(&lock), 0);
+	memcpy(&copy, &lock, sizeof copy);
+	expect("release of a copy", lw_debug_rwsem_up_write(&copy), EINVAL);
 	expect("recursion", lw_debug_rwsem_down_write(&lock), EDEADLK);
 	expect("reading it", lw_debug_rwsem_down_read(&lock), EDEADLK);
 	expect("destroyed while held", lw_debug_rwsem_destroy(&lock), EBUSY);

@@ -3,7 +3,7 @@
 //! semaphore are in [`crate::debug_rwsem`].
 //!
 //! ```text
-//!   magic  MAGIC from initialisation to destruction
+//!   magic  MAGIC from initialisation to destruction, or the lock's address if it is bound to that
 //!   owner  the task that holds the lock, or 0; written by the owner only
 //!   cpu    where it took it, number + 1, or 0; likewise
 //! ```
@@ -17,9 +17,10 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::exclusive::Exclusive;
 use crate::platform::{Atomic, Platform};
 
-/// Neither memory that was never initialised nor likely anything else.
-pub(crate) const MAGIC: u32 = 0x10c6_a51e;
-pub(crate) const DESTROYED: u32 = 0;
+/// Neither memory that was never initialised nor likely anything else, and no lock's address: those
+/// are multiples of four.
+const MAGIC: usize = 0x10c6_a51f;
+const DESTROYED: usize = 0;
 const NOBODY: usize = 0;
 const NO_CPU: u32 = 0;
 
@@ -66,9 +67,57 @@ impl core::fmt::Display for Misuse {
 
 impl core::error::Error for Misuse {}
 
+/// What says that memory is a lock, and which: the kernel's `magic`.
+///
+/// A value of Rust may be moved while nobody uses it, so a lock that is made as one is valid wherever
+/// it lies. A lock that is made in its place, as those of C are, is [bound](Magic::bind) to that: a
+/// copy of its bytes is none, as with the kernel's `lock->magic != lock`.
+pub(crate) struct Magic<P: Platform>(P::Long);
+
+impl<P: Platform> Magic<P> {
+    /// For a lock that is valid wherever it lies.
+    pub(crate) fn new_in() -> Self {
+        Self(P::Long::new(MAGIC))
+    }
+
+    /// The lock is one at this address only.
+    pub(crate) fn bind(&self) {
+        // Relaxed: the caller is its maker, and nobody else uses it yet.
+        self.0.store(self.address(), Relaxed);
+    }
+
+    /// Whether there is a lock.
+    pub(crate) fn check(&self) -> Result<(), Misuse> {
+        // Relaxed: if one thread uses the lock while another destroys it, we may or may not notice.
+        match self.0.load(Relaxed) {
+            MAGIC => Ok(()),
+            bound if bound == self.address() => Ok(()),
+            _ => Err(Misuse::BadMagic),
+        }
+    }
+
+    /// Ends the lock's life.
+    pub(crate) fn end(&self) {
+        // Relaxed: as in `check`.
+        self.0.store(DESTROYED, Relaxed);
+    }
+
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+}
+
+#[cfg(feature = "std")]
+impl Magic<crate::platform::linux::Linux> {
+    /// As [`Magic::new_in`]; for statics.
+    pub(crate) const fn new() -> Self {
+        Self(core::sync::atomic::AtomicUsize::new(MAGIC))
+    }
+}
+
 /// An exclusive lock that reports its misuse.
 pub struct RawDebug<P: Platform, L> {
-    magic: P::Word,
+    magic: Magic<P>,
     cpu: P::Word,
     owner: P::Long,
     lock: L,
@@ -77,8 +126,15 @@ pub struct RawDebug<P: Platform, L> {
 impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// Checks around `lock`, which is free.
     pub fn new_in(lock: L) -> Self {
-        let [magic, cpu] = [MAGIC, NO_CPU].map(P::Word::new);
-        Self { magic, cpu, owner: P::Long::new(NOBODY), lock }
+        let cpu = P::Word::new(NO_CPU);
+        Self { magic: Magic::new_in(), cpu, owner: P::Long::new(NOBODY), lock }
+    }
+
+    /// Binds the lock to where it lies: from here on a copy of its bytes elsewhere is
+    /// [`Misuse::BadMagic`], as in the kernel, whose locks know their address from initialisation
+    /// on. For the lock's maker, before anybody else uses it.
+    pub fn bind(&self) {
+        self.magic.bind();
     }
 
     /// Takes the lock, and waits for that as long as it takes.
@@ -100,7 +156,7 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// # Errors
     /// As [`RawDebug::lock`]: nothing is done.
     pub fn lock_by(&self, take: impl FnOnce(&L) -> bool) -> Result<bool, Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         if self.is_owned() {
             return Err(Misuse::Recursion);
         }
@@ -120,7 +176,7 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// # Errors
     /// [`Misuse::BadMagic`].
     pub fn try_lock(&self) -> Result<bool, Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         let taken = self.lock.try_lock();
         if taken {
             self.set_owner();
@@ -134,7 +190,7 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// [`Misuse::BadMagic`], [`Misuse::AlreadyUnlocked`], [`Misuse::WrongOwner`],
     /// [`Misuse::WrongCpu`]: the lock stays as it is.
     pub fn unlock(&self) -> Result<(), Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         if !self.is_owned() {
             return Err(match self.lock.is_locked() {
                 true => Misuse::WrongOwner,
@@ -158,12 +214,11 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// # Errors
     /// [`Misuse::BadMagic`], [`Misuse::DestroyedWhileHeld`]: the lock stays as it is.
     pub fn destroy(&self) -> Result<(), Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         if self.lock.is_locked() {
             return Err(Misuse::DestroyedWhileHeld);
         }
-        // Relaxed: as in `check_magic`.
-        self.magic.store(DESTROYED, Relaxed);
+        self.magic.end();
         Ok(())
     }
 
@@ -189,14 +244,6 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
         self.cpu.store(P::cpu().map_or(NO_CPU, |cpu| cpu + 1), Relaxed);
         self.owner.store(P::current().number(), Relaxed);
     }
-
-    fn check_magic(&self) -> Result<(), Misuse> {
-        // Relaxed: if one thread uses the lock while another destroys it, we may or may not notice.
-        match self.magic.load(Relaxed) {
-            MAGIC => Ok(()),
-            _ => Err(Misuse::BadMagic),
-        }
-    }
 }
 
 #[cfg(feature = "std")]
@@ -204,8 +251,8 @@ impl<L: Exclusive> RawDebug<crate::platform::linux::Linux, L> {
     /// Checks around `lock`, which is free; for statics.
     pub const fn new(lock: L) -> Self {
         use core::sync::atomic::{AtomicU32, AtomicUsize};
-        let [magic, cpu] = [AtomicU32::new(MAGIC), AtomicU32::new(NO_CPU)];
-        Self { magic, cpu, owner: AtomicUsize::new(NOBODY), lock }
+        let (cpu, owner) = (AtomicU32::new(NO_CPU), AtomicUsize::new(NOBODY));
+        Self { magic: Magic::new(), cpu, owner, lock }
     }
 }
 
@@ -273,6 +320,37 @@ mod tests {
         // SAFETY: the lock consists of atomics and integers, for which zeros are valid values.
         let lock = unsafe { core::mem::zeroed::<RawDebug<Linux, RawTas<Linux>>>() };
         assert_eq!(lock.lock(), Err(Misuse::BadMagic));
+    }
+
+    /// As of a `memcpy` in C, of a free lock and of a held one.
+    #[test]
+    fn a_copy_of_a_bound_lock_has_bad_magic() {
+        type Lock = RawDebug<Linux, RawTas<Linux>>;
+        let lock = Lock::new(RawTas::<Linux>::new());
+        lock.bind();
+        // SAFETY: a lock consists of atomics and integers, without a destructor, so its bytes are a
+        // valid value of its type anywhere.
+        let copy = || unsafe { core::ptr::from_ref(&lock).read() };
+        let free = copy();
+        assert_eq!(free.lock(), Err(Misuse::BadMagic));
+        lock.lock().unwrap();
+        let held = copy();
+        assert_eq!((held.unlock(), held.lock()), (Err(Misuse::BadMagic), Err(Misuse::BadMagic)));
+        assert_eq!(
+            (held.try_lock(), held.destroy()),
+            (Err(Misuse::BadMagic), Err(Misuse::BadMagic))
+        );
+        assert_eq!(lock.unlock(), Ok(()), "the lock itself is one");
+    }
+
+    /// A free lock of Rust may be moved.
+    #[test]
+    fn what_is_not_bound_may_be_moved() {
+        let lock = RawDebug::<Linux, _>::new(RawTas::<Linux>::new());
+        lock.lock().unwrap();
+        lock.unlock().unwrap();
+        let moved = std::boxed::Box::new(lock);
+        assert_eq!((moved.lock(), moved.unlock()), (Ok(()), Ok(())));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! refused and returned as an error.
 //!
 //! ```text
-//!   magic    MAGIC from initialisation to destruction
+//!   magic    as a mutex's: crate::debug
 //!   readers  how many have it to read, as far as they have said so
 //!   owner    the task that has it to write, or 0; written by the owner only
 //! ```
@@ -14,7 +14,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::debug::{DESTROYED, MAGIC, Misuse};
+use crate::debug::{Magic, Misuse};
 use crate::platform::{Atomic, Platform};
 use crate::rwsem::RawRwSem;
 
@@ -23,7 +23,7 @@ const NOBODY: usize = 0;
 /// A reader-writer semaphore that reports its misuse. Its memory must outlive each call of its
 /// functions, as that of a [`RawRwSem`].
 pub struct RawDebugRwSem<P: Platform> {
-    magic: P::Word,
+    magic: Magic<P>,
     readers: P::Word,
     owner: P::Long,
     lock: RawRwSem<P>,
@@ -32,8 +32,13 @@ pub struct RawDebugRwSem<P: Platform> {
 impl<P: Platform> RawDebugRwSem<P> {
     /// A free lock.
     pub fn new_in() -> Self {
-        let [magic, readers] = [MAGIC, 0].map(P::Word::new);
-        Self { magic, readers, owner: P::Long::new(NOBODY), lock: RawRwSem::new_in() }
+        let (readers, owner) = (P::Word::new(0), P::Long::new(NOBODY));
+        Self { magic: Magic::new_in(), readers, owner, lock: RawRwSem::new_in() }
+    }
+
+    /// As [`RawDebug::bind`](crate::debug::RawDebug::bind).
+    pub fn bind(&self) {
+        self.magic.bind();
     }
 
     /// Takes the lock to read, and waits for that as long as it takes.
@@ -60,7 +65,7 @@ impl<P: Platform> RawDebugRwSem<P> {
     /// # Errors
     /// [`Misuse::BadMagic`].
     pub fn try_down_read(&self) -> Result<bool, Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         Ok(self.counted(self.lock.try_down_read()))
     }
 
@@ -70,7 +75,7 @@ impl<P: Platform> RawDebugRwSem<P> {
     /// [`Misuse::BadMagic`]; [`Misuse::AlreadyUnlocked`] where nobody has the lock,
     /// [`Misuse::WrongOwner`] where a writer has it: it stays as it is.
     pub fn up_read(&self) -> Result<(), Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         // Relaxed, all: a number. A reader's own addition to it comes before.
         let mut readers = self.readers.load(Relaxed);
         while let Some(left) = readers.checked_sub(1) {
@@ -109,7 +114,7 @@ impl<P: Platform> RawDebugRwSem<P> {
     /// # Errors
     /// [`Misuse::BadMagic`].
     pub fn try_down_write(&self) -> Result<bool, Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         Ok(self.owned(self.lock.try_down_write()))
     }
 
@@ -148,12 +153,11 @@ impl<P: Platform> RawDebugRwSem<P> {
     /// # Errors
     /// [`Misuse::BadMagic`], [`Misuse::DestroyedWhileHeld`]: the lock stays as it is.
     pub fn destroy(&self) -> Result<(), Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         if self.lock.is_locked() {
             return Err(Misuse::DestroyedWhileHeld);
         }
-        // Relaxed: as in `check_magic`.
-        self.magic.store(DESTROYED, Relaxed);
+        self.magic.end();
         Ok(())
     }
 
@@ -191,26 +195,18 @@ impl<P: Platform> RawDebugRwSem<P> {
     }
 
     fn check_new_hold(&self) -> Result<(), Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         if self.is_owned() { Err(Misuse::Recursion) } else { Ok(()) }
     }
 
     fn check_writer(&self) -> Result<(), Misuse> {
-        self.check_magic()?;
+        self.magic.check()?;
         if self.is_owned() { Ok(()) } else { Err(self.not_held()) }
     }
 
     /// The misuse of a release without a hold.
     fn not_held(&self) -> Misuse {
         if self.lock.is_locked() { Misuse::WrongOwner } else { Misuse::AlreadyUnlocked }
-    }
-
-    fn check_magic(&self) -> Result<(), Misuse> {
-        // Relaxed: if one thread uses the lock while another destroys it, we may or may not notice.
-        match self.magic.load(Relaxed) {
-            MAGIC => Ok(()),
-            _ => Err(Misuse::BadMagic),
-        }
     }
 }
 
@@ -219,8 +215,8 @@ impl RawDebugRwSem<crate::platform::linux::Linux> {
     /// A free lock; for statics.
     pub const fn new() -> Self {
         use core::sync::atomic::{AtomicU32, AtomicUsize};
-        let [magic, readers] = [AtomicU32::new(MAGIC), AtomicU32::new(0)];
-        Self { magic, readers, owner: AtomicUsize::new(NOBODY), lock: RawRwSem::new() }
+        let (readers, owner) = (AtomicU32::new(0), AtomicUsize::new(NOBODY));
+        Self { magic: Magic::new(), readers, owner, lock: RawRwSem::new() }
     }
 }
 
@@ -313,6 +309,22 @@ mod tests {
             assert_eq!(lock.downgrade_write(), Err(Misuse::BadMagic));
             assert_eq!(lock.destroy(), Err(Misuse::BadMagic));
         }
+    }
+
+    #[test]
+    fn a_copy_of_a_bound_lock_has_bad_magic() {
+        let lock = Lock::new();
+        lock.bind();
+        // SAFETY: a lock consists of atomics and integers, without a destructor, so its bytes are a
+        // valid value of its type anywhere.
+        let copy = || unsafe { core::ptr::from_ref(&lock).read() };
+        assert_eq!(copy().down_read(), Err(Misuse::BadMagic));
+        assert_eq!(copy().try_down_read(), Err(Misuse::BadMagic));
+        lock.down_write().unwrap();
+        assert_eq!(copy().up_write(), Err(Misuse::BadMagic));
+        assert_eq!((lock.up_write(), lock.down_read()), (Ok(()), Ok(())));
+        assert_eq!(copy().up_read(), Err(Misuse::BadMagic));
+        assert_eq!(lock.up_read(), Ok(()));
     }
 
     #[test]
