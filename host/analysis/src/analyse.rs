@@ -16,6 +16,7 @@ use crate::finding::coverage::{
 };
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::waits::{futex_waits, unfinished_waits};
+use crate::model::class_chains::class_chains;
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::{KilledChildren, ProcessEnd};
 use crate::progress::{Progress, Stage};
@@ -111,7 +112,8 @@ pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Proc
     }
     add(&mut summary.locks, process.locks);
     add(&mut summary.classes, model.classes.len() - model.classes.controls());
-    add(&mut summary.chains, model.trie.chains());
+    add(&mut summary.chains, class_chains(model).len() as u64);
+    add(&mut summary.contexts, model.trie.nested());
     add(&mut summary.lost, completeness::lost(model.ledger));
     add(&mut summary.threads, process.threads);
     add(&mut summary.acquisitions, process.acquisitions);

@@ -308,6 +308,7 @@ fn summary() -> Summary {
         locks: 1204,
         classes: 7,
         chains: 12,
+        contexts: 12,
         dependencies: 9,
         threads: 4,
         acquisitions: 1_234_567,

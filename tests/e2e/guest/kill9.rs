@@ -42,7 +42,7 @@ fn kills_lose_nothing() {
             "round {round}: {acquired} acquisitions, {promised} pairs"
         );
         let report = run.report();
-        assert!(run.count("chains") >= promised, "round {round}: {:#}", report["summary"]);
+        assert!(run.count("contexts") >= promised, "round {round}: {:#}", report["summary"]);
         most = most.max(promised);
     }
     assert!(most > 100, "some runs got somewhere: at most {most} pairs");

@@ -65,7 +65,7 @@ fn a_hundred_thousand_classes() {
     let stacks = watched(&["stacks"]);
     assert_only_the_last_pair(&stacks);
     // Every lock is in a context of its own; the report puts together what one line initialises.
-    assert_eq!(stacks.count("chains"), 100_000 + 2);
+    assert_eq!(stacks.count("contexts"), 100_000 + 2);
     let statics = watched(&["statics"]);
     assert_only_the_last_pair(&statics);
     assert_eq!(statics.count("classes"), 100_000 + 3);

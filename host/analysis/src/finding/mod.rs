@@ -289,8 +289,11 @@ pub struct Summary {
     pub locks: u64,
     /// Lock classes.
     pub classes: u64,
-    /// Distinct chains of locks held at once (length 2 and more).
+    /// Distinct chains of lock classes: which a thread held when it acquired another, and each class
+    /// that it acquired while it held none. The kernel counts the same.
     pub chains: u64,
+    /// Distinct contexts of two locks and more, which differ by lock and by place.
+    pub contexts: u64,
     /// Distinct class-to-class dependencies.
     pub dependencies: u64,
     /// Threads.

@@ -4,6 +4,7 @@
 //! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
 
 mod built_locks;
+pub mod class_chains;
 mod class_group;
 mod classes;
 pub mod given_up;

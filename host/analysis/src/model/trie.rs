@@ -105,10 +105,15 @@ impl Trie {
         })
     }
 
-    /// Chains of two locks and more.
-    pub fn chains(&self) -> u64 {
-        let is_chain = |n: &&Node| n.parent != 0 && is_acquisition(n);
-        self.nodes[..self.recorded as usize].iter().filter(is_chain).count() as u64
+    /// Contexts that the ledger has in which something was held already, by lock and place.
+    pub fn nested(&self) -> u64 {
+        let is_nested = |n: &&Node| n.parent != 0 && is_acquisition(n);
+        self.nodes[..self.recorded as usize].iter().filter(is_nested).count() as u64
+    }
+
+    /// Number of ids that the ledger has, 0 included.
+    pub fn recorded(&self) -> u32 {
+        self.recorded
     }
 
     /// The signal whose handler would acquire in context `id`; `None` for what was recorded.

@@ -1,17 +1,18 @@
-//! The chains of locks held at once, as /proc/lockdep_chains has them.
+//! The chains of lock classes, as /proc/lockdep_chains has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use lockwright_ledger::rows::{Node, Usage, node_flag};
 
 use super::process::Process;
-use crate::prose::words::plain;
+use crate::prose::words::{count, plain};
 use lockwright_analysis::dependencies::IN;
 use lockwright_analysis::model::LockRef;
+use lockwright_analysis::model::class_chains::{ClassChain, class_chains};
 
-/// All chains of two locks and more, each outermost first with the place of each acquisition, and
-/// how many segments of threads took it.
+/// All chains, each outermost first with the place of each acquisition in its first context, and how
+/// many segments of threads took it. As in the kernel, a lock that is held alone is one.
 pub fn render(processes: &[Process<'_>]) -> String {
     let mut out = String::new();
     for process in processes {
@@ -29,24 +30,56 @@ fn one(out: &mut String, process: &Process<'_>) {
         .filter(|(_, row)| row.bits & IN != 0)
         .map(|(_, row)| (row.node, row.signal))
         .collect();
-    for (id, node) in model.trie.contexts() {
-        let context = match in_handler.get(&id) {
-            Some(signal) => format!("in handler of signal {signal}"),
-            None if node.flags & node_flag::IN_HANDLER != 0 => "in a signal's handler".into(),
-            None => "in process".into(),
+    for chain in class_chains(model) {
+        let signals = chain.contexts.iter().filter_map(|id| in_handler.get(id));
+        let signals: BTreeSet<String> = signals.map(u32::to_string).collect();
+        let context = match chain.is_in_handler {
+            _ if !signals.is_empty() => {
+                let signals: Vec<String> = signals.into_iter().collect();
+                format!("in handler of signal {}", signals.join(", "))
+            }
+            true => "in a signal's handler".into(),
+            false => "in process".into(),
         };
-        let times = model.trie.segments(id).len() as u64 + u64::from(node.folded);
-        let _ = writeln!(out, "{context}, segments: {times}");
+        let _ = writeln!(out, "{context}{}", taken(process, &chain));
+        let Some(&id) = chain.contexts.first() else { continue };
+        let Some(node) = model.trie.node(id) else { continue };
         let mut path: Vec<Node> = model.trie.held(id).map(|(_, held)| *held).collect();
         path.reverse();
         path.push(*node);
-        for lock in path {
+        let is_in_chain = |lock: &&Node| {
+            let is_handlers = lock.flags & node_flag::IN_HANDLER != 0;
+            lock.class != 0 && is_handlers == chain.is_in_handler
+        };
+        for lock in path.iter().filter(is_in_chain) {
             let name = model.name(LockRef { class: lock.class, inst: lock.inst, row: lock.lock });
             let addr = model.address(lock.lock, lock.inst);
             let addr = addr.map_or(String::from("[any]"), |addr| format!("[{addr:#x}]"));
-            let place = model.short_place(lock.stack).unwrap_or_default();
-            let _ = writeln!(out, "{addr} {} at {}", plain(&name.text), plain(&place));
+            let place = model.short_place(lock.stack);
+            let place = place.map_or_else(String::new, |place| format!(" at {}", plain(&place)));
+            let _ = writeln!(out, "{addr} {}{place}", plain(&name.text));
         }
         let _ = writeln!(out);
     }
+}
+
+/// Who took it: segments of threads are recorded of locks within others only.
+fn taken(process: &Process<'_>, chain: &ClassChain) -> String {
+    let trie = &process.model.trie;
+    let segments: u64 = chain
+        .contexts
+        .iter()
+        .map(|&id| {
+            let folded = trie.node(id).map_or(0, |node| node.folded);
+            trie.segments(id).len() as u64 + u64::from(folded)
+        })
+        .sum();
+    let mut text = String::new();
+    if chain.depth > 1 {
+        text += &format!(", segments: {segments}");
+    }
+    if chain.contexts.len() > 1 {
+        text += &format!(", {}", count(chain.contexts.len() as u64, "context"));
+    }
+    text
 }

@@ -11,8 +11,8 @@ use lockwright_analysis::dependencies::{IN, OPEN};
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::reach::{Reach, Reaches};
 
-/// All classes with how often their locks were acquired (OPS), how many others follow (FD) and
-/// precede (BD) them, the kernel's usage characters, and what is taken while they are held.
+/// All classes with how often their locks were acquired (OPS), how many classes follow (FD) and
+/// precede (BD) them, themselves included as in the kernel, the kernel's usage characters, and what is taken while they are held.
 pub fn render(processes: &[Process<'_>]) -> String {
     let mut out = String::new();
     for process in processes {
@@ -32,7 +32,9 @@ fn one(out: &mut String, process: &Process<'_>) {
         Some(ops) => ops.get(&class).copied().unwrap_or(0).to_string(),
         None => "n/a".to_owned(),
     };
-    let number = |reach: Reach| format!("{}{}", if reach.cut { ">=" } else { "" }, reach.classes);
+    // The class itself counts.
+    let number =
+        |reach: Reach| format!("{}{}", if reach.cut { ">=" } else { "" }, reach.classes + 1);
     for class in 1..=model.classes.len() as u32 {
         let group = model.classes.group(class);
         let (write, read) = characters(process, class);

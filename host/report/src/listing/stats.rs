@@ -7,14 +7,13 @@
 use std::fmt::Write;
 
 use lockwright_ledger::layout::stopped;
-use lockwright_ledger::rows::{
-    Class, DebugCounts, Evidence, Lock, Segment, Stack, node_flag, usage,
-};
+use lockwright_ledger::rows::{Class, DebugCounts, Evidence, Lock, Segment, Stack, usage};
 
 use super::process::Process;
 use super::value::{Counters, Value, total};
 use lockwright_analysis::dependencies::{IN, OPEN};
 use lockwright_analysis::lockdep::search_work;
+use lockwright_analysis::model::class_chains::class_chains;
 use lockwright_analysis::reach::Reaches;
 
 /// The counters of several processes in one.
@@ -29,7 +28,7 @@ pub fn render(processes: &[Process<'_>]) -> String {
     out
 }
 
-/// Chains: contexts in which a lock was acquired, one held alone among them, as the kernel has it.
+/// What there is of [`class_chains`].
 #[derive(Default)]
 struct Chains {
     count: u64,
@@ -40,20 +39,14 @@ struct Chains {
 }
 
 fn chains(process: &Process<'_>) -> Chains {
-    let trie = &process.model.trie;
-    let mut chains = Chains::default();
-    let mut depths = vec![0u64; trie.len() as usize];
-    for id in 1..trie.len() {
-        let Some(node) = trie.node(id).filter(|node| node.class != 0) else { continue };
-        // Parents have smaller ids.
-        let depth = depths[node.parent as usize] + 1;
-        depths[id as usize] = depth;
-        chains.count += 1;
-        chains.held_locks += depth;
-        chains.deepest = chains.deepest.max(depth);
-        chains.in_signal += u64::from(node.flags & node_flag::IN_HANDLER != 0);
+    let mut sum = Chains::default();
+    for chain in class_chains(&process.model) {
+        sum.count += 1;
+        sum.held_locks += chain.depth;
+        sum.deepest = sum.deepest.max(chain.depth);
+        sum.in_signal += u64::from(chain.is_in_handler);
     }
-    chains
+    sum
 }
 
 /// Counters that only a library built with `debug-lockdep` has.
@@ -112,7 +105,12 @@ fn counters(process: &Process<'_>, is_debug: bool) -> Counters {
         ("direct dependencies", Sum(direct)),
         (
             "indirect dependencies",
-            if indirect.cut { AtLeast(indirect.classes) } else { Sum(indirect.classes) },
+            // The kernel counts each class among those that follow it.
+            if indirect.cut {
+                AtLeast(indirect.classes + classes)
+            } else {
+                Sum(indirect.classes + classes)
+            },
         ),
         // Every signal-safe class may come to be taken within every signal-unsafe one.
         ("all direct dependencies", Sum(direct + with(IN) * with(OPEN))),

@@ -50,8 +50,8 @@ fn counters_have_the_kernels_names() {
     is("lock-classes", 5);
     // A -> B, B -> R, D -> R, C -> A; not A -> R, which B implies.
     is("direct dependencies", 4);
-    // From A: B, R. B: R. C: A, B, R. D: R.
-    is("indirect dependencies", 7);
+    // From A: B, R. B: R. C: A, B, R. D: R. And each of the five from itself, as the kernel counts.
+    is("indirect dependencies", 7 + 5);
     is("hardirq-safe locks", 1);
     is("irq-safe locks", 1);
     is("hardirq-unsafe locks", 4);
@@ -146,8 +146,8 @@ fn debug_counters_are_of_all_threads() {
     assert_eq!(
         ops,
         [
-            "OPS:      30 FD:     0 BD:     0 ..: A (mutex)",
-            "OPS:      14 FD:     0 BD:     0 ..: B (mutex)"
+            "OPS:      30 FD:     1 BD:     1 ..: A (mutex)",
+            "OPS:      14 FD:     1 BD:     1 ..: B (mutex)"
         ]
     );
 }
@@ -186,9 +186,30 @@ fn classes_tell_what_follows_and_what_signals_mean() {
         text.lines().find(|line| line.ends_with(&end)).unwrap_or_else(|| panic!("{name}:\n{text}"))
     };
     // Open in T2, used in the handler of T3.
-    assert_eq!(line("A"), "OPS:     n/a FD:     2 BD:     1 -.: A (mutex)");
-    assert_eq!(line("C"), "OPS:     n/a FD:     3 BD:     0 +.: C (mutex)");
+    assert_eq!(line("A"), "OPS:     n/a FD:     3 BD:     2 -.: A (mutex)");
+    assert_eq!(line("C"), "OPS:     n/a FD:     4 BD:     1 +.: C (mutex)");
     assert!(text.contains("C (mutex)\n -> A\n"), "{text}");
+}
+
+/// In the kernel the classes make a chain. Here the same two are taken at three places.
+#[test]
+fn chains_are_of_classes_and_not_of_places() {
+    let story = "T1: L(A1)@1 L(B1)@2 U(B1) U(A1) L(A1)@3 L(B1)@4 U(B1) U(A1)\n\
+                 T2: L(A2)@1 L(B2)@5 U(B2) U(A2)";
+    let ledger = || Story::new().tell(story).ledger();
+    let stats = listing(Listing::Stats, ledger());
+    assert_eq!(counter(&stats, "dependency chains"), 2, "{stats}");
+    assert_eq!(counter(&stats, "dependency chain hlocks used"), 1 + 2, "{stats}");
+    let chains = listing(Listing::Chains, ledger());
+    assert_eq!(chains.matches("in process").count(), 2, "{chains}");
+    assert!(chains.contains("in process, segments: "), "{chains}");
+    assert_eq!(Story::new().tell(story).report().summary.chains, 2);
+    // The other order is another chain, and so is each of its beginnings.
+    let both = story.to_owned() + "\nT3: L(B1)@6 L(A1)@7 U(A1) U(B1)";
+    assert_eq!(Story::new().tell(&both).report().summary.chains, 4);
+    // A reader's is another than a writer's.
+    let story = "rwlock R\nT1: R(R)@1 L(A)@2 U(A) U(R)\nT2: L(R)@3 L(A)@4 U(A) U(R)";
+    assert_eq!(Story::new().tell(story).report().summary.chains, 4);
 }
 
 #[test]
