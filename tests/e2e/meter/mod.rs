@@ -6,6 +6,7 @@ mod conditions;
 mod full;
 mod holders;
 mod inflation;
+mod kernel_tables;
 mod lives;
 mod names;
 pub mod run;

@@ -134,12 +134,22 @@ pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Sec
     section
 }
 
-/// A place in the source, and the function that has its code: lockmeter knew return addresses only,
-/// and what is inlined into several functions has several.
-type Place = (usize, Option<String>);
+/// A call: lockmeter knew return addresses only. A line may have several, one for each lock that it
+/// takes, and one place that is inlined into several functions has one in each. So debug information,
+/// which knows lines, makes no difference.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Place {
+    /// Its module, the function that has its code, and how far that begins behind its start, or, if no
+    /// function is known, its address in the module.
+    Code(Option<String>, Option<String>, u64),
+    /// What has no frame: the number of the place.
+    Unknown(usize),
+}
 
 fn place(site: &Site, call: CallNumbers<'_>) -> Place {
-    (site.place, code_of(call.stack).and_then(|frame| frame.function.clone()))
+    let Some(frame) = code_of(call.stack) else { return Place::Unknown(site.place) };
+    let at = frame.function_offset.unwrap_or(frame.offset);
+    Place::Code(frame.module.clone(), frame.function.clone(), at)
 }
 
 /// The sites that take the lock in mode `mode`: the sites, by their numbers, and their calls.

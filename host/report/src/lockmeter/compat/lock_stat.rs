@@ -132,19 +132,26 @@ fn us(ns: f64) -> String {
 }
 
 /// The waiters, then the holders that they waited for; empty if there were no waits.
+///
+/// The kernel counts one holder for each contention, the one at its beginning. Here a wait counts for each
+/// of its holders, so the contentions are divided by these counts: both lists have the same sum.
 fn points(lock: &Lock, name: &str) -> String {
-    let waiters = lock.sites.iter().enumerate().map(|(site, s)| (site, s.numbers.contended));
-    let mut holders: BTreeMap<usize, u64> = BTreeMap::new();
+    let waiters: Vec<(usize, u64)> =
+        lock.sites.iter().enumerate().map(|(site, s)| (site, s.numbers.contended)).collect();
+    let contentions = waiters.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+    let mut blamed: BTreeMap<usize, u64> = BTreeMap::new();
     for blame in &lock.blame {
         if let Some(holder) = blame.holder {
-            let count = holders.entry(holder).or_default();
+            let count = blamed.entry(holder).or_default();
             *count = count.saturating_add(blame.count);
         }
     }
+    let blamed: Vec<(usize, f64)> =
+        blamed.into_iter().map(|(holder, count)| (holder, count as f64)).collect();
     // As long as the names of the lines above.
     let suffix = if lock.of_mode(Mode::Read).acquisitions > 0 { 2 } else { 0 };
     let rule = format!("{:>NAME$}\n", "-".repeat(name.chars().count() + suffix));
-    [waiters.collect::<Vec<_>>(), holders.into_iter().collect()]
+    [waiters, divided(contentions, &blamed)]
         .into_iter()
         .map(|mut points| {
             points.retain(|&(_, count)| count > 0);
@@ -162,6 +169,25 @@ fn points(lock: &Lock, name: &str) -> String {
             points.into_iter().map(point).fold(rule.clone(), |text, line| text + &line)
         })
         .collect()
+}
+
+/// `count` in whole parts by weight: the largest remainders are rounded up.
+fn divided(count: u64, weights: &[(usize, f64)]) -> Vec<(usize, u64)> {
+    let all: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    if all <= 0.0 {
+        return Vec::new();
+    }
+    let exact = |weight: f64| count as f64 * (weight / all);
+    let mut parts: Vec<(usize, u64)> =
+        weights.iter().map(|&(what, weight)| (what, exact(weight) as u64)).collect();
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    let remainder = |at: &usize| exact(weights[*at].1) - parts[*at].1 as f64;
+    order.sort_by(|a, b| remainder(b).total_cmp(&remainder(a)));
+    let whole = parts.iter().map(|(_, part)| part).sum();
+    for at in order.into_iter().take(count.saturating_sub(whole) as usize) {
+        parts[at].1 += 1;
+    }
+    parts
 }
 
 /// `[<address>]` in the module, and `function+0xoffset/0xsize`.
@@ -206,5 +232,18 @@ impl Names {
         let times = self.0.entry(name.clone()).or_default();
         *times += 1;
         if *times == 1 { name } else { format!("{name}#{times}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divided;
+
+    #[test]
+    fn parts_have_the_sum() {
+        assert_eq!(divided(11, &[(0, 9.0), (1, 7.0), (2, 4.0)]), [(0, 5), (1, 4), (2, 2)]);
+        assert_eq!(divided(1, &[(3, 1.0), (4, 1.0)]).iter().map(|part| part.1).sum::<u64>(), 1);
+        assert_eq!(divided(5, &[(3, 2.5)]), [(3, 5)]);
+        assert!(divided(5, &[]).is_empty() && divided(5, &[(1, 0.0)]).is_empty());
     }
 }
