@@ -164,6 +164,11 @@ fn tables(args: &BenchTablesArgs) -> Result<u8> {
             missing.len()
         )));
     }
+    if let Some((_, why)) = missing.first()
+        && !page.has_figures()
+    {
+        return Err(Error::new(format!("nothing was measured: {why}")));
+    }
     Ok(0)
 }
 

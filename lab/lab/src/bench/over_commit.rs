@@ -92,6 +92,16 @@ impl Outcome {
     fn max(&self) -> u64 {
         self.operations.iter().copied().max().unwrap_or(0)
     }
+
+    /// Least operations of a thread over most.
+    fn fairness(&self) -> f64 {
+        self.min() as f64 / self.max().max(1) as f64
+    }
+
+    /// Hundredths in unfair mode of the acquisitions that did not find the lock free.
+    fn unfair_share(&self) -> f64 {
+        100.0 * self.unfair as f64 / (self.queued + self.unfair).max(1) as f64
+    }
 }
 
 /// `threads` threads lock for `interval`. None: the lock does not exclude.
@@ -156,15 +166,28 @@ pub struct Measured {
 impl Row {
     /// Least operations of a thread over most, of each round.
     pub fn fairness(&self) -> Estimate {
-        self.of_rounds(|outcome| outcome.min() as f64 / outcome.max().max(1) as f64)
+        self.of_rounds(Outcome::fairness)
+    }
+
+    /// By how much [`Row::fairness`] is more than that of `other` in the same rounds.
+    pub fn fairer_than(&self, other: &Self) -> Estimate {
+        self.of_pairs(other, Outcome::fairness)
     }
 
     /// Share of acquisitions in unfair mode among those that did not find the lock free, of each
     /// round, in hundredths.
     pub fn unfair_share(&self) -> Estimate {
-        self.of_rounds(|Outcome { queued, unfair, .. }| {
-            100.0 * *unfair as f64 / (queued + unfair).max(1) as f64
-        })
+        self.of_rounds(Outcome::unfair_share)
+    }
+
+    /// By how many hundredths [`Row::unfair_share`] is more than that of `other` in the same rounds.
+    pub fn more_often_unfair_than(&self, other: &Self) -> Estimate {
+        self.of_pairs(other, Outcome::unfair_share)
+    }
+
+    fn of_pairs(&self, other: &Self, figure: fn(&Outcome) -> f64) -> Estimate {
+        let pairs = self.rounds.iter().zip(&other.rounds);
+        stats::estimate(&pairs.map(|(of, base)| figure(of) - figure(base)).collect::<Vec<_>>())
     }
 
     fn of_rounds(&self, figure: impl Fn(&Outcome) -> f64) -> Estimate {

@@ -80,6 +80,9 @@ const fn build(cpus: u64, vcpus: u64, seconds: [f64; 3], modes: Option<[u64; 2]>
     Build { cpus, vcpus, seconds, modes }
 }
 
+/// Cores of the machine of the microbenchmark and of most builds.
+pub const PV_CPUS: usize = 36;
+
 /// All of them.
 pub const BUILDS: [Build; 10] = [
     build(36, 30, [342.1, 329.1, 329.1], Some([9_130_518, 294_954])),
@@ -110,18 +113,24 @@ pub struct Trylock {
 pub struct Shape {
     /// How long all faults took.
     pub ms: u64,
-    /// How often a success took so many exchanges: pairs of number of exchanges and successes.
-    /// Those of 0 exchanges, of which there are 197 with the load, have no explanation, and are
-    /// left out.
+    /// How often a success took so many exchanges: pairs of number of exchanges and successes. Those
+    /// of 0 exchanges, which have no explanation, count in no mean.
     pub exchanges: &'static [(usize, u64)],
 }
 
 impl Shape {
-    /// Exchanges for each success.
+    /// Successes without an exchange, if there is a histogram.
+    pub fn without_exchange(&self) -> Option<u64> {
+        let without = self.exchanges.iter().filter(|(exchanges, _)| *exchanges == 0);
+        (!self.exchanges.is_empty()).then(|| without.map(|(_, successes)| successes).sum())
+    }
+
+    /// Exchanges for each success that took any.
     pub fn mean_exchanges(&self) -> f64 {
         let (exchanges, successes) = self
             .exchanges
             .iter()
+            .filter(|(exchanges, _)| *exchanges > 0)
             .fold((0, 0), |(sum, all), (n, of)| (sum + *n as u64 * of, all + of));
         exchanges as f64 / successes.max(1) as f64
     }
@@ -158,6 +167,7 @@ pub const TRYLOCK: [Trylock; 3] = [
         load_first: Shape {
             ms: 5_528,
             exchanges: &[
+                (0, 197),
                 (1, 25_840_840),
                 (2, 328_012),
                 (3, 39_126),

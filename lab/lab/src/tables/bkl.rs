@@ -5,10 +5,15 @@
 pub mod published;
 mod runs;
 
-use super::publication::{
-    Block, Comparison, Here, NONE_BEFORE, Publication, Row, Unit, Verdict, is_below,
-};
+use std::collections::HashMap;
+
+use serde_json::json;
+
+use super::publication::{Block, Comparison, Here, NONE_BEFORE, Publication, Row};
+use super::unit::Unit;
+use super::verdict::{Asked, Machines, Point, Verdict};
 use super::{Options, Progress};
+use crate::bench::Section;
 use lockwright_measure::stats::{self, Estimate};
 use published::{AFTER, BEFORE, Published, share};
 use runs::{Arm, Run, Runs};
@@ -42,11 +47,20 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication,
             of.shares("before", &BEFORE),
             of.shares("after", &AFTER),
         ],
-        sections: Vec::new(),
+        sections: runs.as_ref().map(sites).unwrap_or_default(),
         blocks: runs.as_ref().map(blocks).unwrap_or_default(),
         verdicts: runs.as_ref().map(verdicts).unwrap_or_default(),
     })
 }
+
+/// CPUs of the published machine.
+const PUBLISHED_CPUS: usize = 8;
+
+/// Times.
+const MUCH_LONGER: f64 = 100.0;
+
+/// Why the counts of acquisitions decide nothing.
+const SET_BY_COUNTS: &str = "the clients' mix of operations was set by the published counts";
 
 /// A figure of a run.
 type Figure = fn(&Run) -> f64;
@@ -55,12 +69,14 @@ type Figure = fn(&Run) -> f64;
 type PublishedFigure = fn(&Published) -> f64;
 
 /// The lock's own figures, as the table's first line has them: name, unit, how it is read.
-const FIGURES: [(&str, Unit, Figure, PublishedFigure); 5] = [
+const FIGURES: [(&str, Unit, Figure, PublishedFigure); 7] = [
     ("utilisation", Unit::Percent, |run| run.utilisation, |table| table.utilisation),
     ("contention", Unit::Percent, |run| run.contention(), |table| table.contention),
     ("acquisitions", Unit::Count, |run| run.acquisitions, |table| table.acquisitions as f64),
     ("waiting, of all CPUs' time", Unit::Percent, |run| run.wait_cpu, |table| table.wait_cpu),
     ("longest hold", Unit::Milliseconds, |run| run.longest_ms, |table| table.longest_ms),
+    ("mean hold", Unit::Microseconds, |run| run.hold_us, |table| table.hold_us),
+    ("mean wait", Unit::Microseconds, |run| run.wait_us, |table| table.wait_us),
 ];
 
 /// All runs, or why there are none.
@@ -146,7 +162,11 @@ impl Figures<'_> {
     /// The functions that take the lock, compared with a published table.
     fn shares(&self, when: &str, table: &Published) -> Comparison {
         let arm = if when == "before" { Arm::Before } else { Arm::Rollup };
-        let rows = table.sites.iter().map(|&(name, _)| {
+        // Sites of one function are one here.
+        let mut functions: Vec<&'static str> =
+            table.sites.iter().map(|site| site.function).collect();
+        functions.dedup();
+        let rows = functions.into_iter().map(|name| {
             let here =
                 self.of(arm, |run| 100.0 * run.site(name).acquisitions / run.acquisitions.max(1.0));
             Row::new(name, Unit::Percent, Some(share(table, name)), here)
@@ -169,6 +189,72 @@ fn against(runs: &Runs, arm: Arm, figure: impl Fn(&Run) -> f64) -> Option<Estima
     (!ratios.is_empty()).then(|| stats::estimate(&ratios))
 }
 
+/// TOTAL, CON, and the means of HOLD and WAIT: published, and this machine's if it has the site.
+type SiteFigures = [(Unit, f64, Option<f64>); 4];
+
+/// The rows of both tables, each with this machine's figures of the site: within a function they are
+/// in the order of its lines.
+fn sites(runs: &Runs) -> Vec<Section> {
+    let section = |when: &str, arm: Arm, table: &Published| {
+        let mut nth: HashMap<&str, usize> = HashMap::new();
+        let rows = table.sites.iter().map(|site| {
+            let counter = nth.entry(site.function).or_default();
+            let at = *counter;
+            *counter += 1;
+            let here = |figure: fn(&runs::Site) -> f64| {
+                let figures = runs.of(arm).iter().filter_map(|run| run.nth_site(site.function, at));
+                let figures: Vec<f64> = figures.map(figure).collect();
+                (!figures.is_empty()).then(|| stats::median(&figures))
+            };
+            let figures = [
+                (Unit::Count, site.acquisitions as f64, here(|site| site.acquisitions)),
+                (Unit::Percent, site.contention, here(runs::Site::contention)),
+                (Unit::Microseconds, site.hold_us, here(runs::Site::mean_us)),
+                (Unit::Microseconds, site.wait_us, here(runs::Site::mean_wait_us)),
+            ];
+            (site.function, figures)
+        });
+        let rows: Vec<_> = rows.collect();
+        let cells = |(function, figures): &(&str, SiteFigures)| {
+            let both = figures.iter().flat_map(|(unit, published, here)| {
+                let here = here.map_or("no such site".to_owned(), |here| unit.show(here));
+                [unit.show(*published), here]
+            });
+            std::iter::once((*function).to_owned()).chain(both).collect()
+        };
+        let json = rows.iter().map(|(function, figures)| {
+            let [acquisitions, contention, hold, wait] =
+                figures.map(|(_, published, here)| json!({ "published": published, "here": here }));
+            json!({
+                "function": function, "acquisitions": acquisitions, "contention": contention,
+                "hold_us": hold, "wait_us": wait,
+            })
+        });
+        Section {
+            title: format!("Sites {when} the rollup"),
+            columns: vec![
+                "function",
+                "TOTAL, published",
+                "here",
+                "CON, published",
+                "here",
+                "mean hold, published",
+                "here",
+                "mean wait, published",
+                "here",
+            ],
+            notes: vec![
+                "The published TOTAL is what the program's mix of operations was set by. A function with several \
+                 rows has them in the order of its code."
+                    .to_owned(),
+            ],
+            json: json.collect(),
+            rows: rows.iter().map(cells).collect(),
+        }
+    };
+    vec![section("before", Arm::Before, &BEFORE), section("after", Arm::Rollup, &AFTER)]
+}
+
 fn blocks(runs: &Runs) -> Vec<Block> {
     let table = |when: &str, arm: Arm| {
         let text = runs.of(arm).last().map(|run| run.table.clone()).unwrap_or_default();
@@ -182,47 +268,66 @@ fn blocks(runs: &Runs) -> Vec<Block> {
 }
 
 fn verdicts(runs: &Runs) -> Vec<Verdict> {
+    let machines = Machines::published(PUBLISHED_CPUS);
     let claims = [
         "After the rollup the lock is held for less of the time",
         "After it less of the acquisitions are contended",
-        "After it there are about half as many acquisitions (0.4 to 0.6)",
+        "After it there are about half as many acquisitions",
         "After it CPUs wait less for it",
         "After it the longest hold is shorter",
+        "After it the mean hold is longer",
+        "After it those that wait do so for longer",
     ];
-    let mut verdicts: Vec<_> = claims
-        .into_iter()
-        .zip(FIGURES)
-        .map(|(claim, (name, _, figure, there))| {
-            let ratio = against(runs, Arm::Rollup, figure);
-            let here = ratio.map_or("no figure".to_owned(), |ratio| {
-                format!("{:.3} times, {:.3} to {:.3}", ratio.median, ratio.low, ratio.high)
-            });
-            let holds = ratio.and_then(|ratio| match name {
-                // Counts hardly differ from round to round.
-                "acquisitions" => Some(ratio.low >= 0.4 && ratio.high <= 0.6),
-                _ => is_below(&ratio, 1.0),
-            });
-            let published = there(&AFTER) / there(&BEFORE);
-            let because = format!("{here}; published {published:.3}");
-            Verdict { claim: claim.to_owned(), holds, because }
-        })
-        .collect();
-    let mean = |arm: Arm, name: &str| estimate(runs.of(arm), |run| run.site(name).mean_us());
-    let (exit, sem_exit) = (mean(Arm::Before, "do_exit"), mean(Arm::Rollup, "sem_exit"));
-    let times = exit.median / sem_exit.median;
-    verdicts.push(Verdict {
-        claim: "do_exit held it at least 100 times as long as sem_exit does".to_owned(),
-        holds: times.is_finite().then_some(times >= 100.0),
-        because: format!("{times:.0} times; published 4,819 times by the means"),
+    let mut verdicts = Vec::new();
+    for (claim, (name, _, figure, there)) in claims.into_iter().zip(FIGURES) {
+        let published = there(&AFTER) / there(&BEFORE);
+        let point = against(runs, Arm::Rollup, figure).zip(Asked::side_of_one(published)).map(
+            |(here, asked)| Point {
+                at: String::new(),
+                asked,
+                unit: Unit::Times,
+                published: Some(published),
+                here,
+            },
+        );
+        verdicts.push(match (name, &point) {
+            ("acquisitions", Some(point)) => Verdict::input(claim, point, SET_BY_COUNTS),
+            _ => machines.decide(claim, point.as_slice(), " (after over before)"),
+        });
+    }
+    let [exit, sem_exit] = published::EXIT;
+    let published = exit.mean_us / sem_exit.mean_us;
+    let longer =
+        runs.of(Arm::Before).iter().zip(runs.of(Arm::Rollup)).filter_map(|(before, after)| {
+            let after = after.site("sem_exit").mean_us();
+            (after > 0.0).then(|| before.site("do_exit").mean_us() / after)
+        });
+    let longer: Vec<f64> = longer.collect();
+    let point = (!longer.is_empty()).then(|| Point {
+        at: String::new(),
+        asked: Asked::side_of(MUCH_LONGER, published),
+        unit: Unit::Times,
+        published: Some(published),
+        here: stats::estimate(&longer),
     });
+    verdicts.push(machines.decide(
+        format!("do_exit held it at least {MUCH_LONGER} times as long as sem_exit does"),
+        point.as_slice(),
+        " (times the mean)",
+    ));
     let lseek = estimate(runs.of(Arm::Before), |run| {
         100.0 * run.site("sys_lseek").acquisitions / run.acquisitions.max(1.0)
     });
-    verdicts.push(Verdict {
-        claim: "Half of all acquisitions before are sys_lseek's (45 to 55 %)".to_owned(),
-        holds: Some(lseek.low >= 45.0 && lseek.high <= 55.0),
-        because: format!("{:.1} %; published {:.1} %", lseek.median, share(&BEFORE, "sys_lseek")),
-    });
+    let published = share(&BEFORE, "sys_lseek");
+    let lseek = Point {
+        at: String::new(),
+        asked: Asked::side_of(45.0, published),
+        unit: Unit::Percent,
+        published: Some(published),
+        here: lseek,
+    };
+    let claim = "Half of all acquisitions before are sys_lseek's";
+    verdicts.push(Verdict::input(claim, &lseek, SET_BY_COUNTS));
     verdicts
 }
 

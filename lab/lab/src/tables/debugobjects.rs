@@ -7,12 +7,14 @@ use std::thread;
 use serde_json::json;
 
 use super::programs::{self, Ledgers, Run, median, more, number, ratio};
-use super::publication::{Block, Comparison, Here, Publication, Row, Unit, Verdict, is_below};
+use super::publication::{Block, Comparison, Here, Publication, Row};
+use super::unit::Unit;
+use super::verdict::{Asked, Machines, Point, Verdict};
 use super::workload::{self, Workload};
 use super::{Options, Progress};
-use crate::bench::published::POOLS;
+use crate::bench::published::{POOLS, Pools as PublishedPools};
 use crate::bench::{Section, grouped_signed};
-use lockwright_measure::stats::Estimate;
+use lockwright_measure::stats::{self, Estimate};
 
 /// The preload library whose pools have the patches that the environment names.
 const LIBRARY: &str = "preload/pool-switches.so";
@@ -56,6 +58,9 @@ const FIELDS: [(&str, Option<u64>, u64); 8] = [
     ("objs_allocated", Some(POOLS.allocated[0]), POOLS.allocated[1]),
     ("objs_freed", Some(34_844_371), 5_687_182),
 ];
+
+/// Hardware threads of the published machine.
+const PUBLISHED_CPUS: usize = 72;
 
 /// Objects had from the slab with the first three patches, as the fourth's own mail has it.
 const ALLOCATED_BY_THREE: u64 = 39_268_280;
@@ -120,7 +125,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication,
                 .to_owned(),
         ],
         comparisons,
-        verdicts: all.iter().take(2).flat_map(verdicts).collect(),
+        verdicts: all.iter().flat_map(|measured| verdicts(measured, &POOLS)).collect(),
         sections: all.iter().map(section).collect(),
         blocks: blocks.collect(),
     })
@@ -178,6 +183,17 @@ impl Measured {
         estimate: impl Fn(&[Outcome], &[Outcome]) -> Estimate,
     ) -> Estimate {
         estimate(&self.arms[of], &self.arms[base])
+    }
+
+    /// By how much the fourth patch divides the allocations, over what the three before it divide
+    /// them by: of the same rounds.
+    fn fourth_over_others(&self) -> Estimate {
+        let allocated = |arm: usize| {
+            self.arms[arm].iter().map(|outcome| at_least_one(outcome, "objs_allocated"))
+        };
+        let rounds = allocated(NONE).zip(allocated(THREE)).zip(allocated(FOUR));
+        let ratios = rounds.map(|((none, three), four)| (three / four) / (none / three));
+        stats::estimate(&ratios.collect::<Vec<_>>())
     }
 }
 
@@ -281,44 +297,58 @@ fn missing(name: &str, why: &str) -> Comparison {
     }
 }
 
-fn verdicts(measured: &Measured) -> Vec<Verdict> {
+fn verdicts(measured: &Measured, published: &PublishedPools) -> Vec<Verdict> {
+    let machines = Machines::published(PUBLISHED_CPUS);
     let name = &measured.name;
+    let decide = |claim: &str, figure: f64, here, more: &str| {
+        let point = Asked::side_of_one(figure).map(|asked| Point {
+            at: String::new(),
+            asked,
+            unit: Unit::Times,
+            published: Some(figure),
+            here,
+        });
+        machines.decide(format!("{claim} ({name})"), point.as_slice(), more)
+    };
     let times = |of, base, what: &str| {
         measured.pairs(of, base, |of, base| ratio(of, base, |o| at_least_one(o, what)))
     };
-    let said = |e: &Estimate| format!("{:.2}, {:.2} to {:.2}", e.median, e.low, e.high);
-    let allocated = times(NONE, ALL, "objs_allocated");
+    let [before, after] = published.allocated.map(|objects| objects as f64);
+    let by_three = ALLOCATED_BY_THREE as f64;
     let (by_fourth, by_others) =
         (times(THREE, FOUR, "objs_allocated"), times(NONE, THREE, "objs_allocated"));
-    let (time, in_kernel) = (
-        measured.pairs(ALL, NONE, |of, base| ratio(of, base, elapsed)),
-        measured.pairs(ALL, NONE, |of, base| ratio(of, base, system)),
-    );
+    let said = |e: &Estimate| format!("{:.2} ({:.2} to {:.2})", e.median, e.low, e.high);
     vec![
-        Verdict {
-            claim: format!("Objects are allocated and freed less often ({name})"),
-            holds: is_below(&allocated, 1.0).map(|below| !below),
-            because: format!("{} times before over after; published 6.03", said(&allocated)),
-        },
-        Verdict {
-            claim: format!("It is patch 4, lazy freeing, that does it ({name})"),
-            holds: Some(by_fourth.median > by_others.median),
-            because: format!(
-                "patch 4 divides the allocations by {}, the three before it by {}; published 6.77 and 0.89",
+        decide(
+            "Objects are allocated and freed less often",
+            before / after,
+            times(NONE, ALL, "objs_allocated"),
+            " (times before over after)",
+        ),
+        decide(
+            "It is patch 4, lazy freeing, that does it",
+            (by_three / after) / (before / by_three),
+            measured.fourth_over_others(),
+            &format!(
+                ": patch 4 divides the allocations by {}, the three before it by {}; published {:.2} and {:.2}",
                 said(&by_fourth),
-                said(&by_others)
+                said(&by_others),
+                by_three / after,
+                before / by_three
             ),
-        },
-        Verdict {
-            claim: format!("It takes less time ({name})"),
-            holds: is_below(&time, 1.0),
-            because: format!("{} of the time before; published 0.988", said(&time)),
-        },
-        Verdict {
-            claim: format!("The kernel has less to do ({name})"),
-            holds: is_below(&in_kernel, 1.0),
-            because: format!("{} of the system time before; published 0.967", said(&in_kernel)),
-        },
+        ),
+        decide(
+            "It takes less time",
+            published.elapsed[1] / published.elapsed[0],
+            measured.pairs(ALL, NONE, |of, base| ratio(of, base, elapsed)),
+            " (of the time before)",
+        ),
+        decide(
+            "The kernel has less to do",
+            published.system[1] / published.system[0],
+            measured.pairs(ALL, NONE, |of, base| ratio(of, base, system)),
+            " (of the system time before)",
+        ),
     ]
 }
 
@@ -384,6 +414,7 @@ fn section(measured: &Measured) -> Section {
 
 #[cfg(test)]
 mod tests {
+    use super::super::verdict;
     use super::*;
 
     const STATISTICS: &str = "max_chain     :17\npool_free     :1172\npool_pcp_free :63\npool_min_free :320\npool_used     :5\n\
@@ -407,13 +438,37 @@ mod tests {
         Measured { name: "planted".to_owned(), arms: arms.into() }
     }
 
+    fn outcomes(allocated: [u64; 7], published: &PublishedPools) -> Vec<verdict::Outcome> {
+        verdicts(&measured(allocated), published).iter().map(|verdict| verdict.outcome).collect()
+    }
+
     #[test]
     fn the_verdicts_follow_the_figures() {
-        let holds =
-            |allocated| verdicts(&measured(allocated)).iter().map(|v| v.holds).collect::<Vec<_>>();
-        assert_eq!(holds([0, 600, 600, 600, 650, 100, 100])[..2], [Some(true), Some(true)]);
-        assert_eq!(holds([0, 600, 600, 600, 120, 100, 100])[..2], [Some(true), Some(false)]);
-        assert_eq!(holds([0, 100, 100, 100, 100, 600, 600])[..2], [Some(false), Some(false)]);
-        assert_eq!(holds([0; 7])[2..], [None, None]);
+        let [agrees, differs] = [verdict::Outcome::Agrees, verdict::Outcome::Differs(1, 1)];
+        let of = |allocated| outcomes(allocated, &POOLS);
+        assert_eq!(of([0, 600, 600, 600, 650, 100, 100])[..2], [agrees; 2]);
+        assert_eq!(of([0, 600, 600, 600, 120, 100, 100])[..2], [agrees, differs]);
+        assert_eq!(of([0, 100, 100, 100, 100, 600, 600])[..2], [differs; 2]);
+        // Without an object, and in the same time.
+        assert_eq!(of([0; 7]), [verdict::Outcome::TooSmall; 4]);
+    }
+
+    #[test]
+    fn the_other_way_round_published_would_be_another_verdict() {
+        let of = |published| outcomes([0, 600, 600, 600, 650, 100, 100], published);
+        let turned = |[before, after]: [u64; 2]| [after, before];
+        let other = PublishedPools { allocated: turned(POOLS.allocated), ..POOLS };
+        assert_eq!(
+            (of(&POOLS)[0], of(&other)[0]),
+            (verdict::Outcome::Agrees, verdict::Outcome::Differs(1, 1))
+        );
+        let slower = PublishedPools { elapsed: [POOLS.elapsed[1], POOLS.elapsed[0]], ..POOLS };
+        let in_less_time = |published: &PublishedPools| {
+            let mut measured = measured([1; 7]);
+            measured.arms[ALL].iter_mut().for_each(|outcome| outcome.run.elapsed = 0.5);
+            verdicts(&measured, published)[2].outcome
+        };
+        let both = (in_less_time(&POOLS), in_less_time(&slower));
+        assert_eq!(both, (verdict::Outcome::Agrees, verdict::Outcome::Differs(1, 1)));
     }
 }

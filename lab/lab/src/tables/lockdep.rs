@@ -8,7 +8,9 @@ use serde_json::json;
 
 use super::kernels::{CHECKED, DEBUG, EACH, Kernel, NATIVE, SHIPPED, UNDONE};
 use super::programs::{self, Ledgers, Run, median, more, ratio};
-use super::publication::{Comparison, Here, Publication, Row, TOO_SMALL, Unit, Verdict, is_below};
+use super::publication::{Comparison, Here, Publication, Row, TOO_SMALL};
+use super::unit::Unit;
+use super::verdict::{Asked, Machines, Point, Verdict};
 use super::workload::{self, Workload};
 use super::{Options, Progress, instructions};
 use crate::bench::Section;
@@ -33,6 +35,15 @@ const PUBLISHED: [(&str, [f64; 4]); 2] = [
     ("1 socket, 44 threads", [46.1, 40.7, 55.2, -3.7]),
     ("4 sockets, 144 threads", [83.0, 36.0, 51.6, -25.7]),
 ];
+
+/// Seconds of the published builds, of kernels 1 to 4: best of three.
+const SECONDS: [(&str, [f64; 4]); 2] = [
+    ("1 socket, 44 threads", [366.0, 534.7, 514.9, 568.1]),
+    ("4 sockets, 144 threads", [249.2, 456.0, 338.8, 377.8]),
+];
+
+/// Hardware threads of the smaller published machine.
+const PUBLISHED_CPUS: usize = 44;
 
 /// The document took the best of so many runs.
 const BEST_OF: usize = 3;
@@ -59,6 +70,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Publication,
             Ok(workload) => {
                 let measured = run(&workload, &ALL, options, progress)?;
                 comparisons.push(builds(&measured));
+                comparisons.push(seconds(&measured));
                 comparisons.push(patches(&measured));
                 whole.push(measured);
             }
@@ -234,6 +246,32 @@ fn others(all: &[Measured]) -> Comparison {
     }
 }
 
+/// The times themselves: other builds, on other machines.
+fn seconds(measured: &Measured) -> Comparison {
+    let mut rows = Vec::new();
+    for (at, (system, published)) in SECONDS.iter().enumerate() {
+        for (kernel, published) in [&NATIVE, &UNDONE, &SHIPPED, &DEBUG].into_iter().zip(published) {
+            let best = |runs: &Vec<Run>| {
+                let seconds = runs.iter().take(BEST_OF).map(elapsed);
+                Here::Counted(seconds.fold(f64::INFINITY, f64::min))
+            };
+            let here = match at {
+                0 => measured.runs(kernel).map_or_else(Here::Missing, best),
+                _ => Here::Nothing(TOO_SMALL),
+            };
+            let what = format!("{}, published of {system}", kernel.name);
+            rows.push(Row::new(what, Unit::Seconds, Some(*published), here));
+        }
+    }
+    Comparison {
+        title: format!(
+            "Seconds of a build, best of {BEST_OF}: a kernel's, and here {}",
+            measured.name
+        ),
+        rows,
+    }
+}
+
 fn larger() -> Comparison {
     let (system, published) = PUBLISHED[1];
     let names = [
@@ -271,38 +309,36 @@ fn missing(name: &str, why: &str) -> Comparison {
 }
 
 fn verdicts(measured: &Measured) -> Vec<Verdict> {
-    let mut verdicts = Vec::new();
+    let machines = Machines::published(PUBLISHED_CPUS);
     let name = &measured.name;
-    let said = |estimate: &Estimate| {
-        format!(
-            "{:.3} times the time, {:.3} to {:.3}",
-            estimate.median, estimate.low, estimate.high
-        )
+    let mut verdicts = Vec::new();
+    let times = |of, base, figure: fn(&Run) -> f64| {
+        measured.pairs(of, base, |of, base| ratio(of, base, figure)).ok()
     };
-    let by_time = |of, base| measured.pairs(of, base, |of, base| ratio(of, base, elapsed));
-    if let Ok(after) = by_time(&SHIPPED, &UNDONE) {
-        verdicts.push(Verdict {
-            claim: format!("A build is faster with the patches ({name})"),
-            holds: is_below(&after, 1.0),
-            because: format!("{}; published 0.963 and 0.743", said(&after)),
-        });
+    let point = |at: &str, asked, published, here| Point {
+        at: at.to_owned(),
+        asked,
+        unit: Unit::Times,
+        published,
+        here,
+    };
+    let published = 1.0 + PUBLISHED[0].1[3] / 100.0;
+    if let (Some(here), Some(asked)) =
+        (times(&SHIPPED, &UNDONE, elapsed), Asked::side_of_one(published))
+    {
+        let faster = point("", asked, Some(published), here);
+        let claim = format!("A build is faster with the patches ({name})");
+        verdicts.push(machines.decide(claim, &[faster], " (of the time)"));
     }
     for (kernel, words) in [(&SHIPPED, "lockdep"), (&CHECKED, "lockdep and debugobjects")] {
-        if let (Ok(cost), Ok(cpu)) = (
-            by_time(kernel, &NATIVE),
-            measured.pairs(kernel, &NATIVE, |of, base| ratio(of, base, Run::cpu)),
-        ) {
-            verdicts.push(Verdict {
-                claim: format!("Ours: {words} cost a build at most 5 % ({name})"),
-                holds: is_below(&cost, AIM),
-                because: format!(
-                    "{} of native; of the processor time {:.3}, {:.3} to {:.3}; published 1.407 and 1.360",
-                    said(&cost),
-                    cpu.median,
-                    cpu.low,
-                    cpu.high
-                ),
-            });
+        let figures = [("time", elapsed as fn(&Run) -> f64), ("processor time", Run::cpu)];
+        let points = figures.into_iter().filter_map(|(at, figure)| {
+            Some(point(at, Asked::below(AIM), None, times(kernel, &NATIVE, figure)?))
+        });
+        let points: Vec<_> = points.collect();
+        if !points.is_empty() {
+            let claim = format!("Ours: {words} cost a build at most 5 % ({name})");
+            verdicts.push(Machines::own().decide(claim, &points, " (of native)"));
         }
     }
     verdicts.extend(last_two(measured));
@@ -327,25 +363,25 @@ fn last_two(measured: &Measured) -> Option<Verdict> {
         .collect::<Option<_>>()?;
     let difference =
         |round: usize| worth[3][round] + worth[4][round] - worth[1][round] - worth[2][round];
-    let estimate = stats::estimate(&(0..shipped.len()).map(difference).collect::<Vec<_>>());
+    let here = stats::estimate(&(0..shipped.len()).map(difference).collect::<Vec<_>>());
     let medians: Vec<_> =
         worth.iter().map(|worth| format!("{:+.1} %", stats::median(worth))).collect();
-    Some(Verdict {
-        claim: format!("The last two patches yield most ({})", measured.name),
-        holds: is_above_zero(&estimate),
-        because: format!(
-            "undone, patches 1 to 5 cost {} of the processor time; 4 and 5 together {:+.1} % more than 2 and 3, {:+.1} to \
-             {:+.1}; published without figures",
-            medians.join(", "),
-            estimate.median,
-            estimate.low,
-            estimate.high
+    let point = Point {
+        at: String::new(),
+        asked: Asked::more_by_hundredths(),
+        unit: Unit::MorePercent,
+        published: None,
+        here,
+    };
+    Some(Machines::published(PUBLISHED_CPUS).decide(
+        format!("The last two patches yield most ({})", measured.name),
+        &[point],
+        &format!(
+            " more for 4 and 5 together than for 2 and 3; undone, patches 1 to 5 cost {} of the processor time; \
+             published without figures",
+            medians.join(", ")
         ),
-    })
-}
-
-fn is_above_zero(difference: &Estimate) -> Option<bool> {
-    is_below(difference, 0.0).map(|below| !below)
+    ))
 }
 
 /// The same by exact counts of one thread, which know nothing of cache lines that move.
@@ -357,15 +393,23 @@ fn by_instructions(counts: &[instructions::Count]) -> Option<Verdict> {
     let shipped = of(&SHIPPED)?;
     let worth: Vec<f64> =
         EACH[1..].iter().map(|kernel| Some(of(kernel)? - shipped)).collect::<Option<_>>()?;
-    Some(Verdict {
-        claim: "The last two patches save most instructions (a lock and its unlock)".to_owned(),
-        holds: Some(worth[2] + worth[3] > worth[0] + worth[1]),
-        because: format!(
-            "undone, patches 2 to 5 cost {:+.1}, {:+.1}, {:+.1}, {:+.1} instructions; what a cache line costs that moves \
-             between CPUs is not in them; published without figures",
+    let more = worth[2] + worth[3] - worth[0] - worth[1];
+    let point = Point {
+        at: String::new(),
+        asked: Asked::above(0.0),
+        unit: Unit::Count,
+        published: None,
+        here: Estimate { median: more, low: more, high: more, confidence: 1.0 },
+    };
+    Some(Machines::own().decide(
+        "The last two patches save most instructions (a lock and its unlock)",
+        &[point],
+        &format!(
+            " more for 4 and 5 together than for 2 and 3; undone, patches 2 to 5 cost {:+.1}, {:+.1}, {:+.1}, {:+.1} \
+             instructions; what a cache line costs that moves between CPUs is not in them; published without figures",
             worth[0], worth[1], worth[2], worth[3]
         ),
-    })
+    ))
 }
 
 /// Everything that was measured of a workload.
@@ -448,6 +492,7 @@ fn notes(measured: &Measured) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::verdict::Outcome;
     use super::*;
 
     /// Rounds in which undoing patches 1 to 5 costs so many hundredths of the processor time.
@@ -469,10 +514,10 @@ mod tests {
 
     #[test]
     fn the_verdict_on_the_last_two_follows_the_figures() {
-        let holds = |costs| last_two(&measured(costs)).expect("all are there").holds;
-        assert_eq!(holds([0.0, 1.0, 1.0, 5.0, 2.0]), Some(true));
-        assert_eq!(holds([0.0, 5.0, 1.0, 1.0, 2.0]), Some(false));
-        assert_eq!(holds([0.0, 1.0, 2.0, 2.0, 1.0]), None);
+        let of = |costs| last_two(&measured(costs)).expect("all are there").outcome;
+        assert_eq!(of([0.0, 1.0, 1.0, 5.0, 2.0]), Outcome::Agrees);
+        assert_eq!(of([0.0, 5.0, 1.0, 1.0, 2.0]), Outcome::Differs(1, 1));
+        assert_eq!(of([0.0, 1.0, 2.0, 2.0, 1.0]), Outcome::TooSmall);
     }
 
     #[test]

@@ -20,13 +20,17 @@ mod publications;
 mod pvqspinlock;
 mod pvqspinlock_builds;
 mod rwsem_trylock;
+mod unit;
+mod verdict;
 mod workload;
 
 pub use bkl::published as bkl_published;
 pub use options::{Options, Progress};
 pub use page::Page;
-pub use publication::{Block, Comparison, Here, Publication, Row, Unit, Verdict, is_below};
+pub use publication::{Block, Comparison, Here, Publication, Row};
 pub use publications::name;
+pub use unit::Unit;
+pub use verdict::{Outcome, Verdict};
 
 /// What builds the parts.
 pub const PARTS_COMMAND: &str = "cargo xtask bench tables";

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::publication::{Comparison, Here, Publication, Row, Verdict};
+use super::publication::{Comparison, Here, Publication, Row};
+use super::verdict::{Outcome, Verdict};
 use super::{Options, later, name, plot};
 use crate::bench::{Plot, Section};
 
@@ -18,7 +19,11 @@ pub struct Page {
 
 impl Page {
     /// The page of `documents`, measured just now.
-    pub(super) fn new(options: &Options, documents: Vec<Publication>) -> Self {
+    pub(super) fn new(options: &Options, mut documents: Vec<Publication>) -> Self {
+        if options.smoke {
+            // Two short rounds decide nothing.
+            documents.iter_mut().for_each(|document| document.verdicts.clear());
+        }
         let mut machine = lockwright_measure::machine::describe(&[]);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         machine.push(("load at the end".to_owned(), load.trim().to_owned()));
@@ -28,6 +33,12 @@ impl Page {
     /// Whether nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
+    }
+
+    /// Whether there is a figure of this machine's.
+    pub fn has_figures(&self) -> bool {
+        let comparisons = self.documents.iter().flat_map(|document| &document.comparisons);
+        comparisons.flat_map(|comparison| &comparison.rows).any(|row| row.here.figure().is_some())
     }
 
     /// What was not measured, and why: of each document.
@@ -74,16 +85,53 @@ impl Page {
         out
     }
 
-    /// Every claim on a line.
+    /// Every claim on a line, and how many there are of each verdict, those that differ first.
     fn summary(&self, out: &mut String) {
-        let mut rows = vec![vec!["Publication".into(), "It says".into(), "Here".into()]];
-        for document in &self.documents {
-            rows.extend(document.verdicts.iter().map(|verdict| {
-                vec![name(document.number).into(), verdict.claim.clone(), verdict.word().to_owned()]
-            }));
+        let _ = writeln!(out, "\n## What differs, and what agrees\n");
+        if self.options.smoke {
+            let _ = writeln!(out, "A smoke run decides nothing.");
+            return;
         }
-        let _ = writeln!(out, "\n## What agrees\n");
+        let _ = writeln!(out, "{}\n", self.counts());
+        let mut rows = vec![vec!["Publication".into(), "It says".into(), "Here".into()]];
+        let mut all: Vec<_> = self
+            .documents
+            .iter()
+            .flat_map(|document| document.verdicts.iter().map(|verdict| (document.number, verdict)))
+            .collect();
+        // Stable: claims of one publication stay together.
+        all.sort_by_key(|(_, verdict)| verdict.outcome.rank());
+        rows.extend(all.into_iter().map(|(number, verdict)| {
+            vec![name(number).into(), verdict.claim.clone(), verdict.outcome.words()]
+        }));
         table(out, &rows, 3);
+        let _ = writeln!(
+            out,
+            "\nAn interval decides, and a median without one does not. `differs in part`: some points agree, and others \
+             do not. `too small to see`: at most a hundredth. `needs N CPUs`: the intervals include both answers, and \
+             the published machine had so many more CPUs. `an input`: the program was set by the published figure, so \
+             that it agrees says nothing. `Ours` are aims of lockwright, which nobody published."
+        );
+    }
+
+    /// "Of 40 claims, 3 differ, ...".
+    fn counts(&self) -> String {
+        let all: Vec<_> = self.documents.iter().flat_map(|document| &document.verdicts).collect();
+        let count = |wanted: fn(Outcome) -> bool| {
+            all.iter().filter(|verdict| wanted(verdict.outcome)).count()
+        };
+        format!(
+            "Of {} claims, {} differ, {} differ in part, {} are not decided, {} need more CPUs, {} are too small to see, \
+             {} agree, and {} are inputs.",
+            all.len(),
+            count(|it| matches!(it, Outcome::Differs(..))),
+            count(|it| matches!(it, Outcome::InPart(..))),
+            count(|it| matches!(it, Outcome::Undecided(..))),
+            count(|it| matches!(it, Outcome::NeedsCpus(_))),
+            count(|it| it == Outcome::TooSmall),
+            count(|it| it == Outcome::Agrees),
+            count(|it| it == Outcome::Input),
+        )
     }
 
     /// For machines.
@@ -111,8 +159,8 @@ fn one(out: &mut String, document: &Publication) {
     for comparison in &document.comparisons {
         compared(out, comparison);
     }
-    for Verdict { claim, because, .. } in &document.verdicts {
-        let _ = writeln!(out, "- {claim}: {because}");
+    for Verdict { claim, outcome, because } in &document.verdicts {
+        let _ = writeln!(out, "- {claim}: {}. {because}", outcome.words());
     }
     for section in &document.sections {
         in_full(out, section);

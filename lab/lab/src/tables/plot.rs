@@ -4,7 +4,8 @@ use std::error::Error;
 
 use plotters::prelude::*;
 
-use super::publication::{Comparison, Here, Publication, Row, Unit};
+use super::publication::{Comparison, Here, Publication, Row};
+use super::unit::Unit;
 use crate::bench::Plot;
 
 /// A plot for each comparison, or for each unit of one that has several; none where nothing was measured.

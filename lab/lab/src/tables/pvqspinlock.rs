@@ -2,10 +2,12 @@
 
 use std::thread;
 
-use super::publication::{Comparison, Here, Publication, Row, Unit, Verdict, is_below};
+use super::publication::{Comparison, Here, Publication, Row};
+use super::unit::Unit;
+use super::verdict::{Asked, Machines, Point, Verdict};
 use super::{Options, Progress, pvqspinlock_builds};
 use crate::bench::over_commit::{self, HYBRID, Measured, UNFAIR, threads};
-use crate::bench::published::{Locks, OVER_COMMIT, OverCommit};
+use crate::bench::published::{Locks, OVER_COMMIT, OverCommit, PV_CPUS};
 
 /// The rows that are as published: nothing is done between a release and the next acquisition.
 const BACK_TO_BACK: u32 = 0;
@@ -84,52 +86,62 @@ fn modes(measured: &Measured, cpus: usize) -> Comparison {
 }
 
 fn verdicts(measured: &Measured, cpus: usize) -> Vec<Verdict> {
-    let points: Vec<_> = OVER_COMMIT.iter().filter(|point| point.operations.is_some()).collect();
-    let of = |lock: &str| -> Vec<_> {
-        points.iter().filter_map(|point| find(measured, lock, point, cpus)).collect()
-    };
-    let (hybrid, unfair) = (of(HYBRID), of(UNFAIR));
-    let list = |figures: &[f64]| {
-        figures.iter().map(|figure| format!("{figure:.2}")).collect::<Vec<_>>().join(", ")
-    };
-    let ratios: Vec<_> = hybrid.iter().map(|row| row.ratio.median).collect();
-    let fair = |rows: &[&over_commit::Row]| -> Vec<f64> {
-        rows.iter().map(|row| row.fairness().median).collect()
-    };
-    let (fair_hybrid, fair_unfair) = (fair(&hybrid), fair(&unfair));
-    let shares: Vec<_> = hybrid.iter().map(|row| row.unfair_share().median).collect();
+    let machines = Machines { published_cpus: PV_CPUS, cpus };
+    let at = |point: &OverCommit| format!("{:.2}x", point.times);
+    let of = |lock, point| find(measured, lock, point, cpus);
+    let operations = OVER_COMMIT.iter().filter_map(|point| {
+        let Locks { hybrid, unfair } = point.operations.as_ref()?;
+        let published = hybrid[1] as f64 / unfair[1] as f64;
+        Some(Point {
+            at: at(point),
+            asked: Asked::side_of_one(published)?,
+            unit: Unit::Times,
+            published: Some(published),
+            here: of(HYBRID, point)?.ratio,
+        })
+    });
+    let fairness = OVER_COMMIT.iter().filter_map(|point| {
+        let Locks { hybrid, unfair } = point.operations.as_ref()?;
+        let least_over_most = |of: &[u64; 3]| of[0] as f64 / of[2] as f64;
+        let published = least_over_most(hybrid) - least_over_most(unfair);
+        Some(Point {
+            at: at(point),
+            asked: Asked::side_of(0.0, published),
+            unit: Unit::Times,
+            published: Some(published),
+            here: of(HYBRID, point)?.fairer_than(of(UNFAIR, point)?),
+        })
+    });
+    let more_often_unfair = OVER_COMMIT.windows(2).filter_map(|pair| {
+        let share = |[queued, unfair]: [u64; 2]| 100.0 * unfair as f64 / (queued + unfair) as f64;
+        let published = share(pair[1].modes?) - share(pair[0].modes?);
+        Some(Point {
+            at: format!("{} to {}", at(&pair[0]), at(&pair[1])),
+            asked: Asked::side_of(0.0, published),
+            unit: Unit::Percent,
+            published: Some(published),
+            here: of(HYBRID, &pair[1])?.more_often_unfair_than(of(HYBRID, &pair[0])?),
+        })
+    });
+    let [operations, fairness, more_often_unfair]: [Vec<_>; 3] =
+        [operations.collect(), fairness.collect(), more_often_unfair.collect()];
     vec![
-        Verdict {
-            claim: "The hybrid lock does more operations than the unfair one, back to back"
-                .to_owned(),
-            holds: in_all(hybrid.iter().map(|row| is_below(&row.ratio, 1.0))).map(|below| !below),
-            because: format!(
-                "{} of them at {}; published 2.81, 2.85, 2.84, 1.59",
-                list(&ratios),
-                points.iter().map(|p| format!("{:.2}x", p.times)).collect::<Vec<_>>().join(", ")
-            ),
-        },
-        Verdict {
-            claim: "It is fairer than the unfair lock".to_owned(),
-            holds: Some(fair_hybrid.iter().zip(&fair_unfair).all(|(h, u)| h > u)),
-            because: format!(
-                "least over most {}, against {}; published 0.87, 0.87, 0.80, 0.76 against 0.11, 0.08, 0.03, 0.00",
-                list(&fair_hybrid),
-                list(&fair_unfair)
-            ),
-        },
-        Verdict {
-            claim: "The more over-commit, the more it is in unfair mode".to_owned(),
-            holds: Some(shares.is_sorted()),
-            because: format!("{} %; published 3.4, 57.5, 75.4, 84.3 %", list(&shares)),
-        },
+        machines.decide(
+            "The hybrid lock does more operations than the unfair one, back to back",
+            &operations,
+            "",
+        ),
+        machines.decide(
+            "It is fairer than the unfair lock",
+            &fairness,
+            " (least over most operations of a thread: the difference)",
+        ),
+        machines.decide(
+            "The more over-commit, the more it is in unfair mode",
+            &more_often_unfair,
+            " (the share in unfair mode: the difference)",
+        ),
     ]
-}
-
-/// What all agree on.
-fn in_all(mut each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let first = each.next()??;
-    each.all(|other| other == Some(first)).then_some(first)
 }
 
 fn find<'m>(

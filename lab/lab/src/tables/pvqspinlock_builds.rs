@@ -6,10 +6,12 @@ use std::thread;
 use serde_json::json;
 
 use super::programs::{self, Ledgers, Run, median, number, ratio};
-use super::publication::{Comparison, Here, Row, Unit, Verdict, is_below};
+use super::publication::{Comparison, Here, Row};
+use super::unit::Unit;
+use super::verdict::{Asked, Machines, Point, Verdict};
 use super::workload;
 use super::{Options, Progress};
-use crate::bench::published::{BUILDS, Build};
+use crate::bench::published::{BUILDS, Build, PV_CPUS};
 use crate::bench::{Section, grouped_signed};
 use lockwright_measure::stats::{self, Estimate};
 
@@ -76,7 +78,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Builds, Stri
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Builds {
         comparisons: vec![times(&all, cpus), modes(&all, cpus)],
-        verdicts: verdicts(&all, cpus),
+        verdicts: verdicts(&all, cpus, &BUILDS),
         sections: vec![section(&all, cpus)],
     })
 }
@@ -205,41 +207,36 @@ fn missing(why: &str) -> Builds {
     }
 }
 
-fn verdicts(all: &[Measured], cpus: usize) -> Vec<Verdict> {
-    let over: Vec<_> = all.iter().filter(|measured| measured.threads > cpus).collect();
-    let list = |figures: Vec<Estimate>| -> String {
-        let each =
-            figures.iter().map(|e| format!("{:.3} ({:.3} to {:.3})", e.median, e.low, e.high));
-        each.collect::<Vec<_>>().join(", ")
+fn verdicts(all: &[Measured], cpus: usize, builds: &[Build]) -> Vec<Verdict> {
+    let machines = Machines { published_cpus: PV_CPUS, cpus };
+    // Several published builds may have the same over-commit.
+    let over = || builds.iter().filter(|build| threads(build, cpus) > cpus);
+    let against = |base: usize, asked: fn(f64) -> Option<Asked>| -> Vec<Point> {
+        let point = |build: &Build| {
+            let published = build.seconds[HYBRID] / build.seconds[base];
+            let measured = find(all, build, cpus)?;
+            Some(Point {
+                at: name(build, measured.threads),
+                asked: asked(published)?,
+                unit: Unit::Times,
+                published: Some(published),
+                here: measured.ratio(HYBRID, base),
+            })
+        };
+        over().filter_map(point).collect()
     };
-    let threads = over.iter().map(|m| m.threads.to_string()).collect::<Vec<_>>().join(", ");
-    let against = |base| over.iter().map(|m| m.ratio(HYBRID, base)).collect::<Vec<_>>();
-    let (before, unfair) = (against(PVQ), against(UNFAIR));
     vec![
-        Verdict {
-            claim:
-                "Builds are faster with the hybrid lock than with that before, where over-committed"
-                    .to_owned(),
-            holds: in_all(&before, 1.0),
-            because: format!(
-                "{} with {threads} threads; published 0.82 to 0.89, and once 1.00",
-                list(before)
-            ),
-        },
-        Verdict {
-            claim: "They are no slower than with the unfair lock (5 %), where over-committed"
-                .to_owned(),
-            holds: in_all(&unfair, 1.05),
-            because: format!("{} with {threads} threads; published 0.94 to 1.02", list(unfair)),
-        },
+        machines.decide(
+            "Builds are faster with the hybrid lock than with that before, where over-committed",
+            &against(PVQ, Asked::side_of_one),
+            "",
+        ),
+        machines.decide(
+            "They are no slower than with the unfair lock (5 %), where over-committed",
+            &against(UNFAIR, |published| Some(Asked::side_of(1.05, published))),
+            "",
+        ),
     ]
-}
-
-/// Whether all ratios are below the bound, or all above; `None` if that differs or is not known.
-fn in_all(ratios: &[Estimate], bound: f64) -> Option<bool> {
-    let mut each = ratios.iter().map(|ratio| is_below(ratio, bound));
-    let first = each.next()??;
-    each.all(|other| other == Some(first)).then_some(first)
 }
 
 /// Ten rows by three locks.
@@ -309,6 +306,7 @@ fn section(all: &[Measured], cpus: usize) -> Section {
 
 #[cfg(test)]
 mod tests {
+    use super::super::verdict;
     use super::*;
 
     #[test]
@@ -330,14 +328,29 @@ mod tests {
         vec![Measured { threads: 4, arms: arms.into() }]
     }
 
+    fn outcomes(seconds: [f64; 4], builds: &[Build]) -> Vec<verdict::Outcome> {
+        let measured = measured(seconds, [0.0; 2]);
+        verdicts(&measured, 2, builds).iter().map(|verdict| verdict.outcome).collect()
+    }
+
     #[test]
     fn the_verdicts_follow_the_figures() {
-        let holds = |seconds| {
-            verdicts(&measured(seconds, [0.0; 2]), 2).iter().map(|v| v.holds).collect::<Vec<_>>()
-        };
-        assert_eq!(holds([10.0, 8.0, 9.0, 0.0]), [Some(true), Some(true)]);
-        assert_eq!(holds([8.0, 10.0, 9.0, 0.0]), [Some(false), Some(false)]);
-        assert_eq!(holds([10.0, 10.0, 10.0, 0.0]), [None, Some(true)]);
+        use verdict::Outcome::{Agrees, Differs, TooSmall};
+        let of = |seconds| outcomes(seconds, &BUILDS);
+        // Two of the published builds have as much over-commit as four threads on two CPUs.
+        assert_eq!(of([10.0, 8.0, 9.0, 0.0]), [Agrees, Agrees]);
+        assert_eq!(of([8.0, 10.0, 9.0, 0.0]), [Differs(2, 2), Differs(2, 2)]);
+        assert_eq!(of([10.0, 10.0, 10.0, 0.0]), [TooSmall, Agrees]);
+    }
+
+    #[test]
+    fn the_other_way_round_published_would_be_another_verdict() {
+        let turned = BUILDS.map(|build| {
+            let [before, hybrid, unfair] = build.seconds;
+            Build { seconds: [hybrid, before, unfair], ..build }
+        });
+        let [faster, _] = outcomes([10.0, 8.0, 9.0, 0.0], &turned)[..] else { panic!("two") };
+        assert_eq!(faster, verdict::Outcome::Differs(2, 2));
     }
 
     #[test]

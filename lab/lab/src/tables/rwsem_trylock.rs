@@ -1,6 +1,8 @@
 //! Long's 2021 rwsem patch: the reader-writer semaphore's trylock that loads first.
 
-use super::publication::{Comparison, Here, Publication, Row, Unit, Verdict, is_below};
+use super::publication::{Comparison, Here, Publication, Row};
+use super::unit::Unit;
+use super::verdict::{Asked, Machines, Point, Verdict};
 use super::{Options, Progress};
 use crate::bench::published::{TRYLOCK, Trylock};
 use crate::bench::trylock::{self, Measured};
@@ -8,6 +10,9 @@ use lockwright_measure::stats::Estimate;
 
 /// Where every CPU asks at once, the document's number of threads.
 const MANY: usize = 40;
+
+/// At most this of what there was is half of it.
+const HALVED: f64 = 0.6;
 
 /// Measures it.
 ///
@@ -55,32 +60,51 @@ fn comparison(kind: &Measured) -> Comparison {
                 mean,
                 here(row.map(trylock::Row::exchanges)),
             ));
+            if let Some(without) = published.without_exchange() {
+                rows.push(Row::new(
+                    format!("successes without an exchange (@cnt[0]), {name}, threads: {threads}"),
+                    Unit::Count,
+                    Some(without as f64),
+                    row.map_or_else(
+                        || Here::Missing("not measured with so many".to_owned()),
+                        |row| Here::Counted(row.without_exchange() as f64),
+                    ),
+                ));
+            }
         }
     }
     Comparison { title: format!("{} under one rwsem", capital(kind.what)), rows }
 }
 
 fn verdicts(kind: &Measured) -> Vec<Verdict> {
-    let mut verdicts = Vec::new();
-    if let Some(after) = row(kind, MANY, "load first") {
-        let Estimate { median, low, high, .. } = after.ratio;
-        verdicts.push(Verdict {
-            claim: format!("Load first is faster with {MANY} threads ({})", kind.what),
-            holds: is_below(&after.ratio, 1.0),
-            because: format!("{median:.3} of the time, {low:.3} to {high:.3}; published 0.890"),
-        });
-    }
-    if let (Some(before), Some(after)) =
-        (row(kind, MANY, "assume free"), row(kind, MANY, "load first"))
-    {
-        let (before, after) = (before.exchanges().median, after.exchanges().median);
-        verdicts.push(Verdict {
-            claim: format!("Load first halves the exchanges ({})", kind.what),
-            holds: Some(after < 0.6 * before),
-            because: format!("{before:.3} a success, then {after:.3}; published 2.053, then 1.016"),
-        });
-    }
-    verdicts
+    let machines = Machines::published(MANY);
+    let many = TRYLOCK.iter().find(|of| of.threads == MANY);
+    let both = (row(kind, MANY, "assume free"), row(kind, MANY, "load first"));
+    let (Some(published), (Some(before), Some(after))) = (many, both) else { return Vec::new() };
+    let time = published.load_first.ms as f64 / published.assume_free.ms as f64;
+    let exchanges = published.load_first.mean_exchanges() / published.assume_free.mean_exchanges();
+    let point = |asked, published, here| Point {
+        at: String::new(),
+        asked,
+        unit: Unit::Times,
+        published: Some(published),
+        here,
+    };
+    let faster = Asked::side_of_one(time).map(|asked| point(asked, time, after.ratio));
+    let halved =
+        point(Asked::side_of(HALVED, exchanges), exchanges, after.exchanges_against(before));
+    vec![
+        machines.decide(
+            format!("Load first is faster with {MANY} threads ({})", kind.what),
+            &faster.into_iter().collect::<Vec<_>>(),
+            " (of the time)",
+        ),
+        machines.decide(
+            format!("Load first halves the exchanges ({})", kind.what),
+            &[halved],
+            " (of the exchanges a success)",
+        ),
+    ]
 }
 
 fn row<'m>(kind: &'m Measured, threads: usize, shape: &str) -> Option<&'m trylock::Row> {

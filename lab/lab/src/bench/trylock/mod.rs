@@ -147,6 +147,18 @@ impl Row {
         stats::estimate(&self.rounds.iter().map(|one| one.exchanges.mean()).collect::<Vec<_>>())
     }
 
+    /// Successes without an exchange, of all rounds.
+    pub fn without_exchange(&self) -> u64 {
+        self.rounds.iter().map(|one| one.exchanges.without()).sum()
+    }
+
+    /// [`Row::exchanges`] over that of `base` in the same rounds.
+    pub fn exchanges_against(&self, base: &Self) -> Estimate {
+        let pairs = self.rounds.iter().zip(&base.rounds);
+        let ratios = pairs.map(|(of, base)| of.exchanges.mean() / base.exchanges.mean());
+        stats::estimate(&ratios.collect::<Vec<_>>())
+    }
+
     fn cells(&self) -> Vec<String> {
         let seconds: Vec<_> = self.rounds.iter().map(|one| one.times.seconds()).collect();
         let cpu: Vec<_> = self.rounds.iter().map(|one| one.times.cpu_ns as f64 / 1e9).collect();

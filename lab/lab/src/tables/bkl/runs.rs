@@ -61,6 +61,10 @@ impl Arm {
 pub struct Site {
     /// Acquisitions.
     pub acquisitions: f64,
+    /// Those of them that had to wait.
+    pub contended: f64,
+    /// Total wait, microseconds.
+    pub waited_us: f64,
     /// Total hold time, microseconds.
     pub held_us: f64,
     /// Microseconds.
@@ -71,6 +75,24 @@ impl Site {
     /// Mean hold, microseconds; 0 of none.
     pub fn mean_us(&self) -> f64 {
         if self.acquisitions > 0.0 { self.held_us / self.acquisitions } else { 0.0 }
+    }
+
+    /// Mean wait of those that had to, microseconds; 0 of none.
+    pub fn mean_wait_us(&self) -> f64 {
+        if self.contended > 0.0 { self.waited_us / self.contended } else { 0.0 }
+    }
+
+    /// Percent of the acquisitions.
+    pub fn contention(&self) -> f64 {
+        100.0 * self.contended / self.acquisitions.max(1.0)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.acquisitions += other.acquisitions;
+        self.contended += other.contended;
+        self.waited_us += other.waited_us;
+        self.held_us += other.held_us;
+        self.longest_us = self.longest_us.max(other.longest_us);
     }
 }
 
@@ -87,7 +109,12 @@ pub struct Run {
     pub wait_cpu: f64,
     /// Milliseconds.
     pub longest_ms: f64,
-    sites: BTreeMap<String, Site>,
+    /// Mean hold, microseconds.
+    pub hold_us: f64,
+    /// Mean wait of those that had to, microseconds.
+    pub wait_us: f64,
+    /// By function, and within it by line.
+    sites: BTreeMap<String, BTreeMap<u64, Site>>,
     /// The lock's part of lockmeter's table.
     pub table: String,
 }
@@ -100,7 +127,14 @@ impl Run {
 
     /// What a function did with it.
     pub fn site(&self, function: &str) -> Site {
-        self.sites.get(function).copied().unwrap_or_default()
+        let mut all = Site::default();
+        self.sites.get(function).into_iter().flatten().for_each(|(_, site)| all.add(site));
+        all
+    }
+
+    /// The site of a function that has so many before it there.
+    pub fn nth_site(&self, function: &str, nth: usize) -> Option<&Site> {
+        self.sites.get(function)?.values().nth(nth)
     }
 }
 
@@ -197,23 +231,35 @@ fn of_lock(report: &Value, cpus: usize) -> Option<Run> {
         longest_ms: total["hold"]["max_ns"].as_f64()? / 1e6,
         ..Run::default()
     };
+    let contended = run.contended.max(1.0);
+    run.hold_us = total["hold_ns"].as_f64()? / run.acquisitions.max(1.0) / 1e3;
+    run.wait_us = total["wait"]["total_ns"].as_f64()? / contended / 1e3;
     for site in lock["sites"].as_array()? {
         let numbers = &site["numbers"];
-        let of = run.sites.entry(function(&site["stack"])?.to_owned()).or_default();
-        of.acquisitions += numbers["acquisitions"].as_f64()?;
-        of.held_us += numbers["hold_ns"].as_f64()? / 1e3;
-        of.longest_us = of.longest_us.max(numbers["hold"]["max_ns"].as_f64()? / 1e3);
+        let (function, line) = function(&site["stack"])?;
+        let of = run.sites.entry(function.to_owned()).or_default().entry(line).or_default();
+        of.add(&Site {
+            acquisitions: numbers["acquisitions"].as_f64()?,
+            contended: numbers["contended"].as_f64()?,
+            waited_us: numbers["wait"]["total_ns"].as_f64()? / 1e3,
+            held_us: numbers["hold_ns"].as_f64()? / 1e3,
+            longest_us: numbers["hold"]["max_ns"].as_f64()? / 1e3,
+        });
     }
     Some(run)
 }
 
 /// The program's function that has a call's code: what calls the library's, whose own helpers may
-/// have frames, and is not inlined.
-fn function(stack: &Value) -> Option<&str> {
+/// have frames, and is not inlined; and the line of its call, 0 if that is not known.
+fn function(stack: &Value) -> Option<(&str, u64)> {
     let frames = stack.as_array()?.iter().filter(|frame| frame["inlined"] != true);
-    let names: Vec<&str> = frames.filter_map(|frame| frame["function"].as_str()).collect();
-    let library = names.iter().rposition(|name| name.starts_with("lw_"));
-    names.get(library.map_or(0, |at| at + 1)).copied()
+    let named: Vec<(&str, u64)> = frames
+        .filter_map(|frame| {
+            Some((frame["function"].as_str()?, frame["line"].as_u64().unwrap_or(0)))
+        })
+        .collect();
+    let library = named.iter().rposition(|(name, _)| name.starts_with("lw_"));
+    named.get(library.map_or(0, |at| at + 1)).copied()
 }
 
 /// The titles, and the lines of one lock, from lockmeter's table.
