@@ -22,7 +22,7 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
         let ratio = cna / stock;
         if let Some((_, published)) = RATIOS.iter().find(|point| point.0 == threads) {
             let what = format!("locktorture, operations of CNA over stock, {threads} threads");
-            truth.row(CNA, what, *published, ratio, false);
+            truth.ratio(CNA, what, *published, ratio, false);
         }
         steps.push((u64::from(threads), gains, ratio > GAIN));
         if threads == 142 {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::judgement::{Claim, Row, Source};
+use super::judgement::{Claim, Judgement, Of, Row, Source};
 
 /// All that was compared.
 #[derive(Debug, Default)]
@@ -18,15 +18,28 @@ pub struct Truth {
 }
 
 impl Truth {
-    pub fn row(
+    /// Something with a unit, or a share.
+    pub fn amount(
         &mut self,
         source: Source,
         what: String,
         published: f64,
         simulated: f64,
-        fitted: bool,
+        is_fitted: bool,
     ) {
-        self.rows.push(Row { source, what, published, simulated, is_fitted: fitted });
+        self.rows.push(Row { source, what, of: Of::Amount, published, simulated, is_fitted });
+    }
+
+    /// One thing over another.
+    pub fn ratio(
+        &mut self,
+        source: Source,
+        what: String,
+        published: f64,
+        simulated: f64,
+        is_fitted: bool,
+    ) {
+        self.rows.push(Row { source, what, of: Of::Ratio, published, simulated, is_fitted });
     }
 
     /// Whether a simulation did what none may: lost time, hung, or let two threads into a section.
@@ -55,15 +68,13 @@ impl Truth {
             self.seconds, self.seed
         );
         for row in &self.rows {
-            let verdict = match (row.is_as_published(), row.is_fitted) {
-                (true, true) => "fitted",
-                (false, true) => "fitted, MISSED",
-                (true, false) => "within 25 %",
-                (false, false) => "MISSED",
-            };
+            let verdict = row.judgement().words(row.is_fitted).replace("**missed**", "MISSED");
+            let effect = row
+                .error_of_effect()
+                .map_or(String::new(), |error| format!("{:+.0} %", error * 100.0));
             let _ = writeln!(
                 out,
-                "  {:<11}  {:<78} {:>8.3} {:>8.3} {:>+6.0} %  {verdict}",
+                "  {:<11}  {:<78} {:>8.3} {:>8.3} {:>+6.0} % {effect:>8}  {verdict}",
                 row.source,
                 row.what,
                 row.published,
@@ -81,11 +92,12 @@ impl Truth {
             );
         }
         let predicted = || self.rows.iter().filter(|row| !row.is_fitted);
-        let right = predicted().filter(|row| row.is_as_published()).count();
+        let right = predicted().filter(|row| row.judgement() != Judgement::Missed).count();
         let holding = self.claims.iter().filter(|claim| claim.holds).count();
         let _ = writeln!(
             out,
-            "\n{right} of {} figures that no constant was fitted to are within 25 %, {holding} of {} claims hold.",
+            "\n{right} of {} figures that no constant was fitted to are as published (within 25 %, of ratios the effect as \
+             well), {holding} of {} claims hold.",
             predicted().count(),
             self.claims.len()
         );

@@ -21,7 +21,7 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
     let allocated = |figures: &Figures| figures.more[0].1;
     let saved = 100.0 * (1.0 - before.rate() / after.rate());
     let mut row = |what: &str, published: f64, simulated: f64, is_fitted| {
-        truth.row(DOCUMENT, what.to_owned(), published, simulated, is_fitted);
+        truth.amount(DOCUMENT, what.to_owned(), published, simulated, is_fitted);
     };
     row(
         "objs_allocated a second, before",
@@ -41,8 +41,9 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
         saved,
         false,
     );
-    row(
-        "objs_allocated, before over after",
+    truth.ratio(
+        DOCUMENT,
+        "objs_allocated, before over after".to_owned(),
         published[0] / published[1],
         // In a very short run the slab gives nothing after them.
         allocated(&before) / allocated(&after).max(1.0),

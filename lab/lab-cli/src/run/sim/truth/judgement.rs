@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// How far a ratio may be from the published one: docs/lab/simulator.md.
+/// How far a figure, and the effect that a ratio shows, may be from the published one:
+/// docs/lab/simulator.md.
 const WITHIN: f64 = 0.25;
 /// Times or rates closer than this are as good as equal, for rankings.
 const EQUAL: f64 = 0.01;
@@ -47,6 +48,40 @@ impl fmt::Display for Source {
     }
 }
 
+/// What a figure is of, which decides how it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Something with a unit, or a share.
+    Amount,
+    /// One thing over another: one is no effect. Two ratios near one are always close to each other,
+    /// so it is their difference from one that is compared, too.
+    Ratio,
+}
+
+/// How a simulated figure is to the published one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is as published, within 25 %.
+    AsPublished,
+    /// A ratio of no effect, published and simulated: within 1 % of one.
+    NoEffect,
+    /// It is not.
+    Missed,
+}
+
+impl Judgement {
+    /// In a few words; `is_fitted`: a constant was fitted to the figure.
+    pub fn words(self, is_fitted: bool) -> &'static str {
+        match (self, is_fitted) {
+            (Self::Missed, true) => "fitted, **missed**",
+            (Self::Missed, false) => "**missed**",
+            (_, true) => "fitted",
+            (Self::AsPublished, false) => "within 25 %",
+            (Self::NoEffect, false) => "no effect, as published",
+        }
+    }
+}
+
 /// One published figure, and what the simulation gives.
 #[derive(Debug)]
 pub struct Row {
@@ -54,6 +89,8 @@ pub struct Row {
     pub source: Source,
     /// What it is of, with its unit.
     pub what: String,
+    /// What kind of figure it is.
+    pub of: Of,
     /// As published.
     pub published: f64,
     /// As simulated.
@@ -68,10 +105,25 @@ impl Row {
         self.simulated / self.published - 1.0
     }
 
-    /// Whether it is within 25 % of what was published, up or down.
-    pub fn is_as_published(&self) -> bool {
-        let ratio = self.simulated / self.published;
-        (1.0 / (1.0 + WITHIN)..=1.0 + WITHIN).contains(&ratio)
+    /// By how much a ratio's effect is more than the published one, as a part of that; `None`: it is
+    /// no ratio, or none was published.
+    pub fn error_of_effect(&self) -> Option<f64> {
+        let effect = |ratio: f64| ratio - 1.0;
+        let is_known = self.of == Of::Ratio && effect(self.published).abs() >= EQUAL;
+        is_known.then(|| effect(self.simulated) / effect(self.published) - 1.0)
+    }
+
+    /// Whether it is as published: within 25 % up or down, and of a ratio the effect as well.
+    pub fn judgement(&self) -> Judgement {
+        let is_near = |ratio: f64| (1.0 / (1.0 + WITHIN)..=1.0 + WITHIN).contains(&ratio);
+        let is_figure = is_near(self.simulated / self.published);
+        let has_none = |ratio: f64| (ratio - 1.0).abs() < EQUAL;
+        match self.error_of_effect() {
+            None if self.of == Of::Ratio && has_none(self.simulated) => Judgement::NoEffect,
+            None if self.of == Of::Amount && is_figure => Judgement::AsPublished,
+            Some(error) if is_figure && is_near(1.0 + error) => Judgement::AsPublished,
+            _ => Judgement::Missed,
+        }
     }
 
     /// For machines.
@@ -83,7 +135,9 @@ impl Row {
             "published": self.published,
             "simulated": self.simulated,
             "fitted": self.is_fitted,
-            "as_published": self.is_as_published(),
+            "error_of_effect": self.error_of_effect(),
+            "missed": self.judgement() == Judgement::Missed,
+            "judgement": self.judgement().words(self.is_fitted),
         })
     }
 }
@@ -158,22 +212,31 @@ impl Claim {
 mod tests {
     use super::*;
 
-    fn row(published: f64, simulated: f64) -> Row {
-        Row {
-            source: Source::Document(4),
-            what: String::new(),
-            published,
-            simulated,
-            is_fitted: false,
-        }
+    fn judged(of: Of, published: f64, simulated: f64) -> Judgement {
+        let (source, what) = (Source::Document(4), String::new());
+        Row { source, what, of, published, simulated, is_fitted: false }.judgement()
     }
 
     #[test]
     fn a_quarter_more_or_a_fifth_less_is_as_published() {
         for (simulated, is) in [(8.1, true), (7.9, false), (12.4, true), (12.6, false)] {
-            assert_eq!(row(10.0, simulated).is_as_published(), is, "{simulated}");
+            let judged = judged(Of::Amount, 10.0, simulated);
+            assert_eq!(judged == Judgement::AsPublished, is, "{simulated}");
         }
-        assert!(!row(10.0, f64::NAN).is_as_published());
+        assert_eq!(judged(Of::Amount, 10.0, f64::NAN), Judgement::Missed);
+    }
+
+    #[test]
+    fn of_ratios_the_effect_counts() {
+        use Judgement::{AsPublished, Missed, NoEffect};
+        let of = |published, simulated| judged(Of::Ratio, published, simulated);
+        // The builds of 2017: a gain of 16 % was simulated as none, which is "within 25 %" of a ratio.
+        assert_eq!((of(0.845, 0.994), of(0.845, 0.86)), (Missed, AsPublished));
+        assert_eq!((of(0.994, 0.998), of(0.994, 0.97)), (NoEffect, Missed));
+        assert_eq!((of(0.89, 1.11), of(2.81, 3.085)), (Missed, AsPublished));
+        // Effects of nearly all are alike, and the ratios are not.
+        assert_eq!((of(0.076, 0.182), of(0.142, 0.169)), (Missed, AsPublished));
+        assert_eq!(of(1.5, f64::NAN), Missed);
     }
 
     #[test]

@@ -28,10 +28,10 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
             runner.run_on(MACHINE, threads, "radiosity", lock, threads, 1.0).rate() / 1e3
         });
         let what = format!("radiosity, mcs_spin, thousands of operations/s, {on}");
-        truth.row(SOURCE, what, published[0], rates[0], sockets <= FITTED);
+        truth.amount(SOURCE, what, published[0], rates[0], sockets <= FITTED);
         for at in 1..LOCKS.len() {
             let what = format!("radiosity, operations of {} over mcs_spin, {on}", LOCKS[at].0);
-            truth.row(SOURCE, what, published[at] / published[0], rates[at] / rates[0], false);
+            truth.ratio(SOURCE, what, published[at] / published[0], rates[at] / rates[0], false);
         }
         let order = [0, 1, 2, 3].map(|at| (LOCKS[at].0, published[at], rates[at]));
         let claim = format!("radiosity, operations, {on}");

@@ -27,11 +27,11 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
                 ["before", "after"][at]
             );
             let is_fitted = machine == FITTED || (machine, at) == FITTED_TOO;
-            truth.row(DOCUMENT, what, published[at], simulated[at], is_fitted);
+            truth.ratio(DOCUMENT, what, published[at], simulated[at], is_fitted);
         }
         let what = format!("time after the patches over before, {of}");
         let ratio = |of: [f64; 2]| of[1] / of[0];
-        truth.row(DOCUMENT, what, ratio(published), ratio(simulated), machine == FITTED);
+        truth.ratio(DOCUMENT, what, ratio(published), ratio(simulated), machine == FITTED);
         let speeds = [
             ("unchecked", 1.0, 1.0),
             ("after", 1.0 / published[1], 1.0 / simulated[1]),

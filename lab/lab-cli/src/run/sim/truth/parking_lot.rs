@@ -27,7 +27,7 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
         let [parking_lot, std, glibc] = [0, 1, 2].map(|at| (LOCKS[at], published[at], rates[at]));
         for (of, beside) in [(parking_lot, std), (glibc, std)] {
             let what = format!("operations of {} over {}, {threads} threads", of.0, beside.0);
-            truth.row(SOURCE, what, of.1 / beside.1, of.2 / beside.2, false);
+            truth.ratio(SOURCE, what, of.1 / beside.1, of.2 / beside.2, false);
         }
         let claim = format!("operations, {threads} threads");
         truth.claims.push(Claim::ranking(SOURCE, claim, &[parking_lot, std, glibc]));
@@ -43,7 +43,7 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
                 let more = f64::from(threads) / f64::from(POINTS[0].0);
                 let what = format!("operations of {lock}, {threads} threads over {}", POINTS[0].0);
                 let published = published[at] / POINTS[0].1[at] * more;
-                truth.row(SOURCE, what, published, rates[at] / first[at], false);
+                truth.ratio(SOURCE, what, published, rates[at] / first[at], false);
             }
         }
     }

@@ -35,16 +35,16 @@ fn micro(runner: &mut Runner, truth: &mut Truth) {
             let rate = (avg * vcpus) as f64 / SECONDS / 1e6;
             let simulated = figures.rate() / 1e6;
             let what = format!("{lock}, M operations/s, {vcpus} virtual CPUs");
-            truth.row(DOCUMENT, what, rate, simulated, is_fitted);
+            truth.amount(DOCUMENT, what, rate, simulated, is_fitted);
             let (least, most) = figures.least_and_most();
             let fairness = least as f64 / most.max(1) as f64;
             let what = format!("{lock}, min/max, {vcpus} virtual CPUs");
-            truth.row(DOCUMENT, what, min as f64 / max as f64, fairness, false);
+            truth.amount(DOCUMENT, what, min as f64 / max as f64, fairness, false);
             rates.push((lock, rate, simulated));
         }
         let [hybrid, unfair] = [rates[0], rates[1]];
         let what = format!("hybrid over unfair, {vcpus} virtual CPUs");
-        truth.row(DOCUMENT, what, hybrid.1 / unfair.1, hybrid.2 / unfair.2, is_fitted);
+        truth.ratio(DOCUMENT, what, hybrid.1 / unfair.1, hybrid.2 / unfair.2, is_fitted);
         let claim = format!("operations, {vcpus} virtual CPUs");
         truth.claims.push(Claim::ranking(DOCUMENT, claim, &rates));
     }
@@ -62,7 +62,7 @@ fn builds(runner: &mut Runner, truth: &mut Truth) {
         let of = format!("{vcpus} virtual CPUs on {cpus}");
         for at in [1, 2] {
             let what = format!("build, time of {} over pvqlock, {of}", locks[at]);
-            truth.row(DOCUMENT, what, seconds[at] / seconds[0], times[at] / times[0], false);
+            truth.ratio(DOCUMENT, what, seconds[at] / seconds[0], times[at] / times[0], false);
         }
         let speed = |at: usize| (locks[at], 1.0 / seconds[at], 1.0 / times[at]);
         let claim = format!("builds, {of}");
@@ -76,7 +76,7 @@ fn builds(runner: &mut Runner, truth: &mut Truth) {
             let simulated = unfair_share(&figures[1]);
             let what = format!("build, part of contended acquisitions in unfair mode, {of}");
             // The number of them was fitted at 36, not how they divide.
-            truth.row(DOCUMENT, what, published, simulated, false);
+            truth.amount(DOCUMENT, what, published, simulated, false);
             unfair.push((*vcpus, published > 0.5, simulated > 0.5));
         }
     }

@@ -21,13 +21,13 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
         let [free, first] = simulated.each_ref().map(|figures| figures.rate());
         let published = load_first.ms as f64 / assume_free.ms as f64;
         let what = format!("time of load first over assume free, {threads} threads");
-        truth.row(DOCUMENT, what, published, free / first, false);
+        truth.ratio(DOCUMENT, what, published, free / first, false);
         for ((shape, published), figures) in
             shapes.iter().zip([assume_free, load_first]).zip(&simulated)
         {
             if !published.exchanges.is_empty() {
                 let what = format!("exchanges a success, {shape}, {threads} threads");
-                truth.row(DOCUMENT, what, published.mean_exchanges(), figures.more[0].1, false);
+                truth.amount(DOCUMENT, what, published.mean_exchanges(), figures.more[0].1, false);
             }
         }
         if !assume_free.exchanges.is_empty() {
@@ -45,6 +45,6 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
     }
     for (threads, ms, rate) in before.iter().skip(1) {
         let what = format!("{threads} threads over one, assume free");
-        truth.row(DOCUMENT, what, before[0].1 / ms, rate / before[0].2, false);
+        truth.ratio(DOCUMENT, what, before[0].1 / ms, rate / before[0].2, false);
     }
 }

@@ -15,7 +15,7 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
         let [std, glibc] = ["std", "glibc"]
             .map(|lock| runner.run(MACHINE, "micro", lock, threads, false, PART).rate());
         let what = format!("operations without looks over those with, {threads} threads");
-        truth.row(SOURCE, what, with / without, glibc / std, false);
+        truth.ratio(SOURCE, what, with / without, glibc / std, false);
         let claim = format!("operations, {threads} threads");
         let order = [("without looks", 1.0 / without, glibc), ("with", 1.0 / with, std)];
         truth.claims.push(Claim::ranking(SOURCE, claim, &order));
