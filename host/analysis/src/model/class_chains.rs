@@ -5,7 +5,7 @@
 //! held the same way (to read or not), are one chain here. One lock held alone is a chain as well.
 //! A signal's handler begins a chain of its own, as a hard interrupt does there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{Node, node_flag};
 
@@ -37,6 +37,18 @@ pub fn class_chains(model: &Model<'_>) -> Vec<ClassChain> {
     let trie = &model.trie;
     let mut chains: Vec<ClassChain> = Vec::new();
     let mut known: HashMap<Step, u32> = HashMap::new();
+    let in_handlers: HashSet<_> = (1..trie.recorded())
+        .filter_map(|id| trie.node(id))
+        .filter(|node| node.flags & node_flag::IN_HANDLER != 0)
+        .map(lock_in_context)
+        .collect();
+    // What a handler holds has a context without the flag as well, which nobody acquired it in: a
+    // step to what the handler takes within it.
+    let is_in_handler = |id: u32, node: &Node| {
+        let is_step = || trie.segments(id).is_empty() && node.folded == 0;
+        node.flags & node_flag::IN_HANDLER != 0
+            || in_handlers.contains(&lock_in_context(node)) && is_step()
+    };
     // By id of a context: its chain, as an index and one.
     let mut chain_of = vec![0u32; trie.recorded() as usize];
     for id in 1..trie.recorded() {
@@ -48,8 +60,9 @@ pub fn class_chains(model: &Model<'_>) -> Vec<ClassChain> {
             chain_of[id as usize] = parent;
             continue;
         }
-        let of_handler = is_in_handler(node);
-        let begins = of_handler && !trie.node(node.parent).is_some_and(is_in_handler);
+        let of_handler = is_in_handler(id, node);
+        let parents = trie.node(node.parent).map(|parent| is_in_handler(node.parent, parent));
+        let begins = of_handler && parents != Some(true);
         let continued = if begins { 0 } else { parent };
         let class = model.classes.group_of(node.class);
         let step = Step { continued, class, is_read: is_read(node.mode), of_handler };
@@ -65,6 +78,7 @@ pub fn class_chains(model: &Model<'_>) -> Vec<ClassChain> {
     chains
 }
 
-fn is_in_handler(node: &Node) -> bool {
-    node.flags & node_flag::IN_HANDLER != 0
+/// What two contexts of one lock in one context share.
+fn lock_in_context(node: &Node) -> (u32, u32, u32, u16) {
+    (node.parent, node.class, node.inst, node.mode)
 }

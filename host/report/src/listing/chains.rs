@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use lockwright_ledger::rows::{Node, Usage, node_flag};
+use lockwright_ledger::rows::{Node, Usage};
 
 use super::process::Process;
 use crate::prose::words::{count, plain};
@@ -47,11 +47,9 @@ fn one(out: &mut String, process: &Process<'_>) {
         let mut path: Vec<Node> = model.trie.held(id).map(|(_, held)| *held).collect();
         path.reverse();
         path.push(*node);
-        let is_in_chain = |lock: &&Node| {
-            let is_handlers = lock.flags & node_flag::IN_HANDLER != 0;
-            lock.class != 0 && is_handlers == chain.is_in_handler
-        };
-        for lock in path.iter().filter(is_in_chain) {
+        // What a handler interrupted is further out, and waits for no lock are no part.
+        let locks: Vec<Node> = path.into_iter().filter(|held| held.class != 0).collect();
+        for lock in &locks[locks.len().saturating_sub(chain.depth as usize)..] {
             let name = model.name(LockRef { class: lock.class, inst: lock.inst, row: lock.lock });
             let addr = model.address(lock.lock, lock.inst);
             let addr = addr.map_or(String::from("[any]"), |addr| format!("[{addr:#x}]"));

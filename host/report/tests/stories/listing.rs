@@ -207,6 +207,12 @@ fn chains_are_of_classes_and_not_of_places() {
     // The other order is another chain, and so is each of its beginnings.
     let both = story.to_owned() + "\nT3: L(B1)@6 L(A1)@7 U(A1) U(B1)";
     assert_eq!(Story::new().tell(&both).report().summary.chains, 4);
+    // A handler begins a chain of its own, whatever it interrupts: A; B; B, C.
+    let story = "T1: O(10) L(A) I(10) L(B) L(C) U(C) U(B) Z U(A)";
+    let stats = listing(Listing::Stats, Story::new().tell(story).ledger());
+    let of = |name| counter(&stats, name);
+    assert_eq!((of("in-process chains"), of("in-hardirq chains")), (1, 2), "{stats}");
+    assert_eq!(of("dependency chain hlocks used"), 1 + 1 + 2, "{stats}");
     // A reader's is another than a writer's.
     let story = "rwlock R\nT1: R(R)@1 L(A)@2 U(A) U(R)\nT2: L(R)@3 L(A)@4 U(A) U(R)";
     assert_eq!(Story::new().tell(story).report().summary.chains, 4);
