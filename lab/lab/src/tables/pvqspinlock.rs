@@ -112,15 +112,18 @@ fn verdicts(measured: &Measured, cpus: usize) -> Vec<Verdict> {
             here: of(HYBRID, point)?.fairer_than(of(UNFAIR, point)?),
         })
     });
-    let more_often_unfair = OVER_COMMIT.windows(2).filter_map(|pair| {
+    // Two published points may be one here.
+    let mut apart: Vec<&OverCommit> = OVER_COMMIT.iter().collect();
+    apart.dedup_by_key(|point| threads(point, cpus));
+    let more_often_unfair = apart.windows(2).filter_map(|pair| {
         let share = |[queued, unfair]: [u64; 2]| 100.0 * unfair as f64 / (queued + unfair) as f64;
         let published = share(pair[1].modes?) - share(pair[0].modes?);
         Some(Point {
-            at: format!("{} to {}", at(&pair[0]), at(&pair[1])),
+            at: format!("{} to {}", at(pair[0]), at(pair[1])),
             asked: Asked::side_of(0.0, published),
             unit: Unit::Percent,
             published: Some(published),
-            here: of(HYBRID, &pair[1])?.more_often_unfair_than(of(HYBRID, &pair[0])?),
+            here: of(HYBRID, pair[1])?.more_often_unfair_than(of(HYBRID, pair[0])?),
         })
     });
     let [operations, fairness, more_often_unfair]: [Vec<_>; 3] =
