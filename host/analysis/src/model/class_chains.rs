@@ -61,14 +61,13 @@ pub fn class_chains(model: &Model<'_>) -> Vec<ClassChain> {
             continue;
         }
         let of_handler = is_in_handler(id, node);
-        let parents = trie.node(node.parent).map(|parent| is_in_handler(node.parent, parent));
-        let begins = of_handler && parents != Some(true);
-        let continued = if begins { 0 } else { parent };
+        let outer = (parent as usize).checked_sub(1).map(|at| &chains[at]);
+        let outer = outer.filter(|outer| outer.is_in_handler || !of_handler);
+        let depth = outer.map_or(0, |outer| outer.depth) + 1;
+        let continued = if outer.is_some() { parent } else { 0 };
         let class = model.classes.group_of(node.class);
         let step = Step { continued, class, is_read: is_read(node.mode), of_handler };
         let chain = *known.entry(step).or_insert_with(|| {
-            let outer = (continued as usize).checked_sub(1).map(|at| chains[at].depth);
-            let depth = outer.unwrap_or(0) + 1;
             chains.push(ClassChain { contexts: Vec::new(), depth, is_in_handler: of_handler });
             chains.len() as u32
         });
